@@ -1,0 +1,319 @@
+"""Statements and functions: buffers, blocks, loops, PrimFunc.
+
+Stands in for ``tvm.tirx`` statements (include/tvm/tirx/stmt.h, buffer.h, function.h). A block (SBlock) has iterators,
+the regions it reads and writes, and a body; loops around it bind the iterators through an SBlockRealize.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from .dtypes import DataType
+from .expr import (
+    BufferLoad,
+    IntImm,
+    IterVar,
+    PrimExpr,
+    Range,
+    TirError,
+    TRUE,
+    Var,
+    add,
+    convert,
+    map_children,
+    mul,
+    to_string,
+)
+
+
+class Buffer:
+    """A tensor in memory: a name, a shape (expressions, in elements) and a dtype. Two buffers are never equal."""
+
+    __slots__ = ("name", "shape", "dtype", "scope")
+
+    def __init__(self, name: str, shape: Sequence, dtype: str, scope: str = "global"):
+        self.name = name
+        self.shape = tuple(convert(extent) for extent in shape)
+        self.dtype = DataType(dtype)
+        self.scope = scope
+
+    def offset_of(self, indices: Sequence[PrimExpr]) -> list[PrimExpr]:
+        """The element offset of an index in row-major order, as a list of one expression (as TVM gives it)."""
+        offset: PrimExpr = IntImm("int32", 0)
+        for index, extent in zip(indices, self.shape):
+            offset = add(mul(offset, extent), index)
+        return [offset]
+
+    def __repr__(self) -> str:
+        return f"<Buffer {self.name}[{', '.join(map(str, self.shape))}] {self.dtype}>"
+
+
+class BufferRegion:
+    """A box of a buffer: one Range per dimension."""
+
+    __slots__ = ("buffer", "region")
+
+    def __init__(self, buffer: Buffer, region: Sequence[Range]):
+        self.buffer = buffer
+        self.region = tuple(region)
+
+    def __repr__(self) -> str:
+        return f"{self.buffer.name}[{', '.join(map(_range_to_string, self.region))}]"
+
+
+def _range_to_string(r: Range) -> str:
+    if type(r.extent) is IntImm and r.extent.value == 1:
+        return to_string(r.min)
+    return f"{r.min}:{add(r.min, r.extent)}"
+
+
+class Stmt:
+    """A statement. ``children`` gives what a walk visits, ``map_exprs`` rebuilds it with its expressions replaced."""
+
+    __slots__ = ()
+
+    def children(self) -> tuple:
+        raise NotImplementedError
+
+    def map_exprs(self, f: Callable[[PrimExpr], PrimExpr]) -> Stmt:
+        raise NotImplementedError
+
+
+class BufferStore(Stmt):
+    """``buffer[indices] = value``"""
+
+    __slots__ = ("buffer", "value", "indices")
+
+    def __init__(self, buffer: Buffer, value, indices: Sequence):
+        self.buffer = buffer
+        self.value = convert(value)
+        self.indices = tuple(convert(index) for index in indices)
+
+    def children(self) -> tuple:
+        return (self.value, *self.indices)
+
+    def map_exprs(self, f) -> BufferStore:
+        return BufferStore(self.buffer, f(self.value), [f(index) for index in self.indices])
+
+    def __repr__(self) -> str:
+        return f"{self.buffer.name}[{', '.join(map(str, self.indices))}] = {self.value}"
+
+
+class SeqStmt(Stmt):
+    """Statements one after the other."""
+
+    __slots__ = ("seq",)
+
+    def __init__(self, seq: Sequence[Stmt]):
+        self.seq = tuple(seq)
+
+    def children(self) -> tuple:
+        return self.seq
+
+    def map_exprs(self, f) -> SeqStmt:
+        return SeqStmt([stmt.map_exprs(f) for stmt in self.seq])
+
+
+class IfThenElse(Stmt):
+    """A branch."""
+
+    __slots__ = ("condition", "then_case", "else_case")
+
+    def __init__(self, condition, then_case: Stmt, else_case: Stmt | None = None):
+        self.condition = convert(condition)
+        self.then_case = then_case
+        self.else_case = else_case
+
+    def children(self) -> tuple:
+        cases = (self.then_case,) if self.else_case is None else (self.then_case, self.else_case)
+        return (self.condition, *cases)
+
+    def map_exprs(self, f) -> IfThenElse:
+        otherwise = None if self.else_case is None else self.else_case.map_exprs(f)
+        return IfThenElse(f(self.condition), self.then_case.map_exprs(f), otherwise)
+
+
+class For(Stmt):
+    """A loop: ``loop_var`` runs over ``extent`` values from ``min``."""
+
+    __slots__ = ("loop_var", "min", "extent", "kind", "body")
+
+    def __init__(self, loop_var: Var, min, extent, body: Stmt, kind: str = "serial"):
+        self.loop_var = loop_var
+        self.min = convert(min)
+        self.extent = convert(extent)
+        self.body = body
+        self.kind = kind
+
+    def children(self) -> tuple:
+        return (self.min, self.extent, self.body)
+
+    def map_exprs(self, f) -> For:
+        return For(self.loop_var, f(self.min), f(self.extent), self.body.map_exprs(f), self.kind)
+
+    def __repr__(self) -> str:
+        return f"<For {self.loop_var.name} {self.extent}>"
+
+
+class SBlock(Stmt):
+    """A block: iterators, the regions read and written, an initial statement for reductions, a body."""
+
+    __slots__ = ("iter_vars", "reads", "writes", "name_hint", "body", "init", "alloc_buffers", "annotations")
+
+    def __init__(
+        self,
+        iter_vars: Sequence[IterVar],
+        reads: Sequence[BufferRegion],
+        writes: Sequence[BufferRegion],
+        name_hint: str,
+        body: Stmt,
+        init: Stmt | None = None,
+        alloc_buffers: Sequence[Buffer] = (),
+        annotations: Mapping | None = None,
+    ):
+        self.iter_vars = tuple(iter_vars)
+        self.reads = tuple(reads)
+        self.writes = tuple(writes)
+        self.name_hint = name_hint
+        self.body = body
+        self.init = init
+        self.alloc_buffers = tuple(alloc_buffers)
+        self.annotations = dict(annotations or {})
+
+    def children(self) -> tuple:
+        # In the order of StmtVisitor: domains, allocated buffers' shapes, reads, writes, init, body.
+        parts = [end for iter_var in self.iter_vars for end in (iter_var.dom.min, iter_var.dom.extent)]
+        parts += [extent for buffer in self.alloc_buffers for extent in buffer.shape]
+        for access in self.reads + self.writes:
+            parts += [end for r in access.region for end in (r.min, r.extent)]
+        if self.init is not None:
+            parts.append(self.init)
+        parts.append(self.body)
+        return tuple(parts)
+
+    def map_exprs(self, f) -> SBlock:
+        iter_vars = [IterVar(_map_range(i.dom, f), i.var, i.iter_type, i.thread_tag) for i in self.iter_vars]
+        reads = [map_region(access, f) for access in self.reads]
+        writes = [map_region(access, f) for access in self.writes]
+        init = None if self.init is None else self.init.map_exprs(f)
+        body = self.body.map_exprs(f)
+        return SBlock(iter_vars, reads, writes, self.name_hint, body, init, self.alloc_buffers, self.annotations)
+
+    def replace(self, **changes) -> SBlock:
+        """A copy with some fields changed."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return SBlock(**(fields | changes))
+
+    def __repr__(self) -> str:
+        kinds = "".join({IterVar.DataPar: "S", IterVar.CommReduce: "R"}.get(i.iter_type, "O") for i in self.iter_vars)
+        return f"<SBlock {self.name_hint} {kinds}>"
+
+
+class SBlockRealize(Stmt):
+    """A block under its loops: the value of each iterator, and when the block runs."""
+
+    __slots__ = ("iter_values", "predicate", "block")
+
+    def __init__(self, iter_values: Sequence, predicate, block: SBlock):
+        self.iter_values = tuple(convert(value) for value in iter_values)
+        self.predicate = convert(predicate)
+        self.block = block
+
+    def children(self) -> tuple:
+        return (*self.iter_values, self.predicate, self.block)
+
+    def map_exprs(self, f) -> SBlockRealize:
+        return SBlockRealize([f(v) for v in self.iter_values], f(self.predicate), self.block.map_exprs(f))
+
+
+def _map_range(r: Range, f) -> Range:
+    return Range(f(r.min), f(r.extent))
+
+
+def map_region(access: BufferRegion, f, buffers: Mapping[Buffer, Buffer] | None = None) -> BufferRegion:
+    """The region with its expressions replaced, and its buffer where ``buffers`` has another one for it."""
+    buffer = (buffers or {}).get(access.buffer, access.buffer)
+    return BufferRegion(buffer, [_map_range(r, f) for r in access.region])
+
+
+def root_realize(block: SBlock) -> SBlockRealize:
+    """The root block as a function's body: no iterators, always run."""
+    return SBlockRealize((), TRUE, block)
+
+
+class PrimFunc:
+    """A function: parameters (one variable per argument), the buffer of each, and the root block as body."""
+
+    def __init__(self, params: Sequence[Var], buffer_map: Mapping[Var, Buffer], body: SBlockRealize, attrs=None):
+        self.params = tuple(params)
+        self.buffer_map = dict(buffer_map)
+        self.body = body
+        self.attrs = dict(attrs or {})
+
+    def with_attr(self, key: str, value) -> PrimFunc:
+        return PrimFunc(self.params, self.buffer_map, self.body, self.attrs | {key: value})
+
+    def with_body(self, body: SBlockRealize) -> PrimFunc:
+        return PrimFunc(self.params, self.buffer_map, body, self.attrs)
+
+    def specialize(self, param_map: Mapping[Var, object]) -> PrimFunc:
+        """The function with values put for symbolic extents (src/tirx/ir/specialize.cc).
+
+        Raises TirError for a variable that is neither a parameter nor an extent of a parameter's buffer.
+        """
+        from .specialize import specialize
+
+        return specialize(self, param_map)
+
+    def script(self) -> str:
+        """The function in TVMScript's style."""
+        from .printer import script
+
+        return script(self)
+
+    def __repr__(self) -> str:
+        return self.script()
+
+
+def rebuild(node, expr_of: Callable[[PrimExpr], PrimExpr | None], buffers: Mapping[Buffer, Buffer]):
+    """A statement or expression with expressions and buffers replaced.
+
+    ``expr_of`` gives the replacement of an expression, or None to look at its parts. ``buffers`` maps each buffer to
+    the one to put in its place.
+    """
+
+    def expr(current: PrimExpr) -> PrimExpr:
+        new = expr_of(current)
+        if new is not None:
+            return new
+        mapped = map_children(current, expr)
+        if type(mapped) is BufferLoad and mapped.buffer in buffers:
+            return BufferLoad(buffers[mapped.buffer], mapped.indices)
+        return mapped
+
+    def stmt(current: Stmt) -> Stmt:
+        if isinstance(current, BufferStore):
+            buffer = buffers.get(current.buffer, current.buffer)
+            return BufferStore(buffer, expr(current.value), [expr(index) for index in current.indices])
+        if isinstance(current, SeqStmt):
+            return SeqStmt([stmt(part) for part in current.seq])
+        if isinstance(current, For):
+            return For(current.loop_var, expr(current.min), expr(current.extent), stmt(current.body), current.kind)
+        if isinstance(current, SBlockRealize):
+            values = [expr(value) for value in current.iter_values]
+            return SBlockRealize(values, expr(current.predicate), stmt(current.block))
+        if isinstance(current, IfThenElse):
+            otherwise = None if current.else_case is None else stmt(current.else_case)
+            return IfThenElse(expr(current.condition), stmt(current.then_case), otherwise)
+        if isinstance(current, SBlock):
+            return current.replace(
+                iter_vars=[IterVar(_map_range(i.dom, expr), i.var, i.iter_type) for i in current.iter_vars],
+                reads=[map_region(access, expr, buffers) for access in current.reads],
+                writes=[map_region(access, expr, buffers) for access in current.writes],
+                body=stmt(current.body),
+                init=None if current.init is None else stmt(current.init),
+                alloc_buffers=[buffers.get(buffer, buffer) for buffer in current.alloc_buffers],
+            )
+        raise TirError(f"cannot rebuild {type(current).__name__}")
+
+    return stmt(node) if isinstance(node, Stmt) else expr(node)
