@@ -1,0 +1,543 @@
+"""The layout rewrites of schedules: reindex, transform_layout, transform_block_layout, and the normal form.
+
+Stands in for src/s_tir/schedule/primitive/layout_transformation.cc, the ReIndex part of cache_read_write.cc, and
+NormalizePrimFunc of src/s_tir/schedule/transform.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .access_region import get_sblock_read_write_region
+from .arith import Analyzer, IterMapLevel, iter_map_simplify
+from .arith.ir_mutator_with_analyzer import IRMutatorWithAnalyzer
+from .expr import (
+    TRUE,
+    BinaryOpExpr,
+    BufferLoad,
+    Call,
+    Cast,
+    IntImm,
+    IterVar,
+    Not,
+    PrimExpr,
+    Range,
+    TirError,
+    Var,
+    add,
+    cast,
+    deep_equal,
+    is_one,
+    is_zero,
+    logical_and,
+    make_const,
+    make_zero,
+    map_children,
+    match_types,
+    post_order_visit,
+    substitute,
+    try_const_fold,
+    undefined_vars,
+)
+from .index_map import IndexMap
+from .schedule import LoopRV, SBlockRV, Schedule, ScheduleError, _walk_places, child_realizes
+from .stmt import Buffer, BufferRegion, BufferStore, For, SBlock, SBlockRealize, SeqStmt, Stmt, rebuild
+
+
+def _nth_access(block: SBlock, buffer: tuple[str, int]) -> Buffer:
+    kind, index = buffer
+    accesses = block.reads if kind == "read" else block.writes
+    if not 0 <= index < len(accesses):
+        raise ScheduleError(f"the block {block.name_hint!r} has {len(accesses)} {kind} regions, there is no {index}")
+    return accesses[index].buffer
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# reindex
+# --------------------------------------------------------------------------------------------------------------------
+
+
+# tvm: src/s_tir/schedule/primitive/cache_read_write.cc (ReIndex)
+def reindex(sch: Schedule, block: SBlock, buffer: tuple[str, int], skip_simplify: bool = False) -> SBlock:
+    """Put a stage between a block and one buffer, so that the block's iterators index the stage's buffer directly.
+
+    ``buffer`` is ("read", i) or ("write", i). Gives the new stage's block.
+    """
+    kind, _ = buffer
+    target = _nth_access(block, buffer)
+    place = sch.place(block)
+    scope = place.scope
+    if scope is None:
+        raise ScheduleError("reindex does not work on the root block")
+    if not sch.is_stage_pipeline():
+        raise ScheduleError(
+            f"the blocks of {scope.name_hint!r} are no stage pipeline: some block reads what none before it writes"
+        )
+
+    # Step 1. The one way in which the block indexes the buffer.
+    indices = _only_indices(block, target)
+    if not skip_simplify:
+        analyzer = Analyzer()
+        for iter_var in block.iter_vars:
+            analyzer.bind(iter_var.var, iter_var.dom)
+        indices = tuple(_simplify_non_trivial(index, analyzer) for index in indices)
+    covered = {var for index in indices for var in undefined_vars(index)}
+
+    # Step 2. The stage's buffer has one dimension per iterator that the indices use.
+    used = [iter_var for iter_var in block.iter_vars if iter_var.var in covered]
+    shape = [add(iter_var.dom.min, iter_var.dom.extent) for iter_var in used]
+    stage_buffer = Buffer(target.name + "_reindex", shape, target.dtype, target.scope)
+
+    # Step 3. Where the stage goes: before the nest that reads, after the nest that writes.
+    outermost = place.loops[0] if place.loops else place.realize
+    body = scope.body
+    nests = list(body.seq) if isinstance(body, SeqStmt) else [body]
+    position = next(i for i, nest in enumerate(nests) if nest is outermost)
+    if kind == "write":
+        position += 1
+
+    # Step 4. The stage, and the block that uses it.
+    stage, nest = _reindex_stage(used, indices, target, stage_buffer, kind)
+    new_block = _use_stage(block, target, stage_buffer, used)
+    nests = [_with_block(one, block, new_block) for one in nests]
+    nests.insert(position, nest)
+    new_scope = scope.replace(body=SeqStmt(nests), alloc_buffers=[*scope.alloc_buffers, stage_buffer])
+    sch.replace(scope, new_scope, {block: new_block})
+    return stage
+
+
+# tvm: src/s_tir/schedule/primitive/cache_read_write.cc (ReIndexCollector)
+def _only_indices(block: SBlock, buffer: Buffer) -> tuple[PrimExpr, ...]:
+    """The indices at which a block accesses a buffer; all its accesses must be at the same ones."""
+    found: list[tuple[PrimExpr, ...]] = []
+
+    def visit(node) -> None:
+        if type(node) in (BufferLoad, BufferStore) and node.buffer is buffer:
+            found.append(node.indices)
+
+    post_order_visit(block.body, visit)
+    if not found:
+        raise ScheduleError(f"the block {block.name_hint!r} does not access {buffer.name}")
+    for indices in found[1:]:
+        if not all(deep_equal(a, b) for a, b in zip(indices, found[0])):
+            raise ScheduleError(
+                f"the block {block.name_hint!r} accesses {buffer.name} at several indices: "
+                f"{_show(found[0])} and {_show(indices)}"
+            )
+    return found[0]
+
+
+def _show(indices: Sequence[PrimExpr]) -> str:
+    return f"[{', '.join(map(str, indices))}]"
+
+
+def _simplify_non_trivial(expr: PrimExpr, analyzer: Analyzer) -> PrimExpr:
+    simplified = analyzer.simplify(expr)
+    return expr if type(simplified) is IntImm and isinstance(expr, Var) else simplified
+
+
+# tvm: src/s_tir/schedule/primitive/cache_read_write.cc (MakeReIndexStage)
+def _reindex_stage(
+    used: Sequence[IterVar], indices: Sequence[PrimExpr], target: Buffer, stage_buffer: Buffer, kind: str
+) -> tuple[SBlock, Stmt]:
+    """The block that copies between the buffer and the stage's buffer, and its loops."""
+    new_iters = [IterVar(old.dom, Var(f"v{i}", old.var.dtype), IterVar.DataPar) for i, old in enumerate(used)]
+    renamed = {old.var: new.var for old, new in zip(used, new_iters)}
+    target_indices = [substitute(index, renamed) for index in indices]
+    stage_indices = [iter_var.var for iter_var in new_iters]
+    if kind == "write":
+        source, source_indices, dest, dest_indices = stage_buffer, stage_indices, target, target_indices
+    else:
+        source, source_indices, dest, dest_indices = target, target_indices, stage_buffer, stage_indices
+    stage = SBlock(
+        iter_vars=new_iters,
+        reads=[_point(source, source_indices)],
+        writes=[_point(dest, dest_indices)],
+        name_hint=dest.name + "_reindex",
+        body=BufferStore(dest, BufferLoad(source, source_indices), dest_indices),
+    )
+    loop_vars = [Var(f"ax{i}", iter_var.var.dtype) for i, iter_var in enumerate(new_iters)]
+    nest: Stmt = SBlockRealize(loop_vars, TRUE, stage)
+    for loop_var, iter_var in reversed(list(zip(loop_vars, new_iters))):
+        nest = For(loop_var, iter_var.dom.min, iter_var.dom.extent, nest)
+    return stage, nest
+
+
+def _point(buffer: Buffer, indices: Sequence[PrimExpr]) -> BufferRegion:
+    """The region of one element."""
+    return BufferRegion(buffer, [Range(index, make_const(index.dtype, 1)) for index in indices])
+
+
+# tvm: src/s_tir/schedule/primitive/cache_read_write.cc (ReIndexRewriter)
+def _use_stage(block: SBlock, target: Buffer, stage_buffer: Buffer, used: Sequence[IterVar]) -> SBlock:
+    """The block with its accesses of the buffer turned to the stage's buffer."""
+    new_indices = tuple(iter_var.var for iter_var in used)
+    new_region = _point(stage_buffer, new_indices)
+
+    def expr(node: PrimExpr) -> PrimExpr:
+        node = map_children(node, expr)
+        if type(node) is BufferLoad and node.buffer is target:
+            return BufferLoad(stage_buffer, new_indices)
+        return node
+
+    def stmt(node: Stmt | None) -> Stmt | None:
+        if node is None:
+            return None
+        if isinstance(node, SeqStmt):
+            return SeqStmt([stmt(part) for part in node.seq])
+        if not isinstance(node, BufferStore):
+            raise ScheduleError(f"the block {block.name_hint!r} is no leaf: reindex works on blocks of stores")
+        value, indices = expr(node.value), [expr(index) for index in node.indices]
+        if node.buffer is target:
+            return BufferStore(stage_buffer, value, new_indices)
+        return BufferStore(node.buffer, value, indices)
+
+    def turn(accesses: Sequence[BufferRegion]) -> list[BufferRegion]:
+        return [new_region if access.buffer is target else access for access in accesses]
+
+    return block.replace(reads=turn(block.reads), writes=turn(block.writes), body=stmt(block.body), init=stmt(block.init))
+
+
+def _with_block(stmt: Stmt, old: SBlock, new: SBlock) -> Stmt:
+    from .schedule import _replace
+
+    return _replace(stmt, old, new)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Simplifying accesses
+# --------------------------------------------------------------------------------------------------------------------
+
+
+# tvm: src/arith/ir_mutator_with_analyzer.cc (IRMutatorWithAnalyzer, its statement visitors)
+class _AccessMutator(IRMutatorWithAnalyzer):
+    """Rewrites the accesses of blocks, knowing the iterators around them and the conditions they stand under."""
+
+    def __init__(self, analyzer: Analyzer):
+        super().__init__(analyzer)
+        self.iter_vars: dict[Var, Range] = {}
+        self.iter_predicates: list[PrimExpr] = []
+
+    def bind(self, var: Var, dom: Range) -> None:
+        self.analyzer.bind(var, dom)
+        self.iter_vars[var] = dom
+
+    def simplify_indices(self, indices: Sequence[PrimExpr]) -> list[PrimExpr]:
+        """The indices as simple sums of iterators; a lone variable stays, even if its extent is 1."""
+        predicate: PrimExpr = TRUE
+        for condition in self.iter_predicates:
+            predicate = logical_and(predicate, condition)
+        simplified = iter_map_simplify(indices, self.iter_vars, predicate, IterMapLevel.Surjective, self.analyzer)
+        return [
+            old if type(new) is IntImm and isinstance(old, Var) else new for old, new in zip(indices, simplified)
+        ]
+
+    def _visit_recorded(self, condition: PrimExpr, expr: PrimExpr) -> PrimExpr:
+        """Visit under a condition; it counts as a predicate of the iterators when it speaks of one."""
+        speaks_of_iterators = any(var in self.iter_vars for var in undefined_vars(condition))
+        if speaks_of_iterators:
+            self.iter_predicates.append(condition)
+        try:
+            return self._visit_under(condition, expr)
+        finally:
+            if speaks_of_iterators:
+                self.iter_predicates.pop()
+
+    def visit_call(self, op: Call) -> PrimExpr:
+        if op.op != "tirx.if_then_else":
+            return map_children(op, self.visit)
+        condition = self.visit(op.args[0])
+        true_value = self._visit_recorded(condition, op.args[1])
+        false_value = self._visit_recorded(Not(condition), op.args[2])
+        if is_zero(condition):
+            return false_value
+        if is_one(condition):
+            return true_value
+        return Call(op.dtype, op.op, (condition, true_value, false_value))
+
+    def visit_stmt(self, stmt: Stmt | None) -> Stmt | None:
+        if stmt is None:
+            return None
+        if isinstance(stmt, BufferStore):
+            return self.visit_store(stmt)
+        if isinstance(stmt, SeqStmt):
+            return SeqStmt([self.visit_stmt(part) for part in stmt.seq])
+        if isinstance(stmt, For):
+            self.bind(stmt.loop_var, Range(stmt.min, stmt.extent))
+            return For(stmt.loop_var, stmt.min, stmt.extent, self.visit_stmt(stmt.body), stmt.kind)
+        if isinstance(stmt, SBlockRealize):
+            return SBlockRealize(stmt.iter_values, stmt.predicate, self.visit_block(stmt.block))
+        raise ScheduleError(f"a layout rewrite cannot enter {type(stmt).__name__}")
+
+    def visit_store(self, store: BufferStore) -> BufferStore:
+        return BufferStore(store.buffer, self.visit(store.value), [self.visit(index) for index in store.indices])
+
+    def visit_block(self, block: SBlock) -> SBlock:
+        for iter_var in block.iter_vars:
+            self.bind(iter_var.var, iter_var.dom)
+        init = self.visit_stmt(block.init)
+        return block.replace(init=init, body=self.visit_stmt(block.body))
+
+
+# tvm: src/s_tir/schedule/transform.cc (BlockBufferAccessSimplifier)
+class _BlockBufferAccessSimplifier(_AccessMutator):
+    """Simplifies the indices of every access of a block, and its regions."""
+
+    def visit_block(self, block: SBlock) -> SBlock:
+        block = super().visit_block(block)
+        return block.replace(
+            reads=[self._simplify_region(access) for access in block.reads],
+            writes=[self._simplify_region(access) for access in block.writes],
+        )
+
+    def _simplify_region(self, access: BufferRegion) -> BufferRegion:
+        starts = self.simplify_indices([r.min for r in access.region])
+        extents = [self.analyzer.simplify(r.extent) for r in access.region]
+        return BufferRegion(access.buffer, [Range(start, extent) for start, extent in zip(starts, extents)])
+
+    def visit_store(self, store: BufferStore) -> BufferStore:
+        store = super().visit_store(store)
+        return BufferStore(store.buffer, store.value, self.simplify_indices(store.indices))
+
+    def visit_buffer_load(self, load: BufferLoad) -> PrimExpr:
+        indices = [self.visit(index) for index in load.indices]
+        return BufferLoad(load.buffer, self.simplify_indices(indices))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# transform_layout
+# --------------------------------------------------------------------------------------------------------------------
+
+
+# tvm: src/s_tir/schedule/primitive/layout_transformation.cc (TransformLayout)
+def transform_layout(sch: Schedule, block: SBlock, buffer: tuple[str, int], index_map: IndexMap) -> None:
+    """Give one of a block's buffers the layout of the index map, in every block that accesses it.
+
+    The buffer must be one that the scope allocates, and the map must not leave gaps: carver asks for no other.
+    """
+    analyzer = Analyzer()
+    _add_shape_var_bounds(sch, analyzer)
+    old_buffer = _nth_access(block, buffer)
+    index_map = _legalize_index_map_dtype(index_map, old_buffer.shape)
+    scope = sch.place(block).scope
+    if scope is None or old_buffer not in scope.alloc_buffers:
+        raise ScheduleError(f"transform_layout takes a buffer that the function allocates; {old_buffer.name} is not")
+
+    full = [Range(make_zero(extent.dtype), extent) for extent in old_buffer.shape]
+    _, padding_predicate = index_map.non_surjective_inverse(full, analyzer)
+    if not is_zero(padding_predicate):
+        raise ScheduleError(f"the layout {index_map} leaves gaps in {old_buffer.name}: {padding_predicate}")
+
+    new_shape = index_map.map_shape(old_buffer.shape, analyzer)
+    new_buffer = Buffer(old_buffer.name, new_shape, old_buffer.dtype, old_buffer.scope)
+    rewriter = _TransformLayoutRewriter(old_buffer, new_buffer, index_map)
+    new_scope = rewriter.visit_block(scope)
+    sch.replace(scope, new_scope, rewriter.rewritten)
+
+
+# tvm: src/s_tir/schedule/primitive/layout_transformation.cc (TransformLayoutRewriter)
+class _TransformLayoutRewriter(_AccessMutator):
+    """Turns the accesses of one buffer to its new layout."""
+
+    def __init__(self, old_buffer: Buffer, new_buffer: Buffer, index_map: IndexMap):
+        super().__init__(Analyzer())
+        self.old_buffer = old_buffer
+        self.new_buffer = new_buffer
+        self.index_map = index_map
+        self.index_simplifier = Analyzer()
+        self.rewritten: dict[SBlock, SBlock] = {}
+
+    def _new_indices(self, indices: Sequence[PrimExpr]) -> list[PrimExpr]:
+        return self.simplify_indices(self.index_map.map_indices(indices, self.index_simplifier))
+
+    def visit_buffer_load(self, load: BufferLoad) -> PrimExpr:
+        load = map_children(load, self.visit)
+        if load.buffer is not self.old_buffer:
+            return load
+        return BufferLoad(self.new_buffer, self._new_indices(load.indices))
+
+    def visit_store(self, store: BufferStore) -> BufferStore:
+        store = super().visit_store(store)
+        if store.buffer is not self.old_buffer:
+            return store
+        return BufferStore(self.new_buffer, store.value, self._new_indices(store.indices))
+
+    def visit_block(self, block: SBlock) -> SBlock:
+        new = super().visit_block(block)
+        touched = any(access.buffer is self.old_buffer for access in block.reads + block.writes)
+        if touched:
+            reads, writes = get_sblock_read_write_region(new, [self.new_buffer])
+            new = new.replace(reads=self._turn(new.reads, reads), writes=self._turn(new.writes, writes))
+        allocated = [self.new_buffer if b is self.old_buffer else b for b in new.alloc_buffers]
+        new = new.replace(alloc_buffers=allocated)
+        self.rewritten[block] = new
+        return new
+
+    def _turn(self, accesses: Sequence[BufferRegion], inferred: Sequence[BufferRegion]) -> list[BufferRegion]:
+        return [inferred[0] if access.buffer is self.old_buffer else access for access in accesses]
+
+
+# tvm: src/s_tir/schedule/primitive/layout_transformation.cc (LegalizeIndexMapDType)
+def _legalize_index_map_dtype(index_map: IndexMap, shape: Sequence[PrimExpr]) -> IndexMap:
+    """The index map in the dtype of the buffer's extents."""
+    if len(shape) != len(index_map.initial_indices):
+        raise ScheduleError(f"the layout takes {len(index_map.initial_indices)} indices, the buffer has {len(shape)}")
+    if len({extent.dtype for extent in shape}) > 1:
+        raise ScheduleError(f"the extents {_show(shape)} are of several dtypes")
+    var_map: dict[Var, PrimExpr] = {}
+    initial = []
+    for var, extent in zip(index_map.initial_indices, shape):
+        if var.dtype != extent.dtype:
+            var_map[var] = Var(var.name, extent.dtype)
+        initial.append(var_map.get(var, var))
+    if not var_map:
+        return index_map
+    dtype = shape[0].dtype
+    final = [
+        make_const(dtype, index.value) if type(index) is IntImm else substitute_legalized(index, var_map)
+        for index in index_map.final_indices
+    ]
+    return IndexMap(initial, final)
+
+
+# tvm: src/tirx/ir/data_type_rewriter.cc (DataTypeLegalizer, with the substitution of stmt_functor.cc)
+def substitute_legalized(expr: PrimExpr, var_map: dict[Var, PrimExpr]) -> PrimExpr:
+    """The expression with variables replaced by others of another dtype; operands around them are cast to match."""
+    if isinstance(expr, Var):
+        return var_map.get(expr, expr)
+    if isinstance(expr, BinaryOpExpr):
+        a, b = substitute_legalized(expr.a, var_map), substitute_legalized(expr.b, var_map)
+        if a is expr.a and b is expr.b:
+            return expr
+        a, b = match_types(a, b)
+        folded = try_const_fold(type(expr), a, b)
+        return folded if folded is not None else type(expr)(a, b)
+    if type(expr) is Cast:
+        return cast(expr.dtype, substitute_legalized(expr.value, var_map))
+    return map_children(expr, lambda child: substitute_legalized(child, var_map))
+
+
+def _add_shape_var_bounds(sch: Schedule, analyzer: Analyzer) -> None:
+    for buffer in sch.func.buffer_map.values():
+        for extent in buffer.shape:
+            analyzer.mark_global_non_neg_value(extent)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# transform_block_layout
+# --------------------------------------------------------------------------------------------------------------------
+
+
+# tvm: src/s_tir/schedule/primitive/layout_transformation.cc (TransformBlockLayout)
+def transform_block_layout(sch: Schedule, block: SBlock, index_map: IndexMap) -> None:
+    """Give a block the iterators that the index map makes of its own, and loops to match."""
+    analyzer = Analyzer()
+    _add_shape_var_bounds(sch, analyzer)
+    place = sch.place(block)
+    if place.loops and len(child_realizes(place.loops[0])) != 1:
+        raise ScheduleError(f"the loops of {block.name_hint!r} hold other blocks too")
+    if not has_trivial_binding(place.realize, place.loops):
+        raise ScheduleError(f"the iterators of {block.name_hint!r} are not bound to its loops one by one")
+    if len(index_map.initial_indices) != len(block.iter_vars):
+        raise ScheduleError(
+            f"the index map takes {len(index_map.initial_indices)} indices, "
+            f"{block.name_hint!r} has {len(block.iter_vars)} iterators"
+        )
+
+    old_vars = [iter_var.var for iter_var in block.iter_vars]
+    old_extents = [iter_var.dom.extent for iter_var in block.iter_vars]
+    transformed = index_map.map_indices(old_vars, analyzer)
+    new_extents = index_map.map_shape(old_extents, analyzer)
+
+    new_iters = []
+    for i, (value, extent) in enumerate(zip(transformed, new_extents)):
+        kind = IterVar.DataPar if is_one(extent) else _detect_iter_type(value, block)
+        if kind == IterVar.Opaque:
+            raise ScheduleError(f"the new iterator {value} of {block.name_hint!r} mixes kinds of iterators")
+        var = Var(f"v{i}", value.dtype)
+        new_iters.append(IterVar(Range(make_zero(var.dtype), cast(var.dtype, extent)), var, kind))
+
+    # The old iterators in terms of the new ones.
+    ranges = [Range(make_const(extent.dtype, 0), extent) for extent in old_extents]
+    try:
+        inverse = index_map.inverse(ranges, analyzer)
+    except TirError as error:
+        raise ScheduleError(f"the index map {index_map} of {block.name_hint!r} has no inverse: {error}") from error
+    old_values = inverse.map_indices([iter_var.var for iter_var in new_iters], analyzer)
+    new_block = substitute(block, dict(zip(old_vars, old_values))).replace(iter_vars=new_iters)
+    new_block = _BlockBufferAccessSimplifier(analyzer).visit_block(new_block)
+
+    loop_vars = [Var(f"ax{i}", iter_var.var.dtype) for i, iter_var in enumerate(new_iters)]
+    nest: Stmt = SBlockRealize(loop_vars, place.realize.predicate, new_block)
+    for loop_var, extent in reversed(list(zip(loop_vars, new_extents))):
+        nest = For(loop_var, 0, extent, nest)
+    if not place.loops and loop_vars:
+        raise ScheduleError(f"{block.name_hint!r} has no loops to turn into {len(loop_vars)}")
+    sch.replace(place.loops[0] if place.loops else place.realize, nest, {block: new_block})
+
+
+def has_trivial_binding(realize: SBlockRealize, loops: Sequence[For]) -> bool:
+    """Whether the iterators are the loop variables, in order."""
+    if len(realize.iter_values) != len(loops):
+        return False
+    return all(value is loop.loop_var for value, loop in zip(realize.iter_values, loops))
+
+
+# tvm: src/s_tir/schedule/primitive/layout_transformation.cc (DetectNewBlockIterType)
+def _detect_iter_type(expr: PrimExpr, block: SBlock) -> int:
+    """The kind of the block's iterators in an expression; Opaque when there is none, or several kinds."""
+    kinds = {iter_var.var: iter_var.iter_type for iter_var in block.iter_vars}
+    found = {kinds[var] for var in undefined_vars(expr) if var in kinds}
+    return found.pop() if len(found) == 1 else IterVar.Opaque
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The normal form
+# --------------------------------------------------------------------------------------------------------------------
+
+
+# tvm: src/s_tir/schedule/transform.cc (NormalizePrimFunc)
+def normalize_prim_func_blocks(
+    sch: Schedule,
+) -> tuple[list[SBlockRV], list[list[LoopRV]], list[tuple[IterVar, ...]], list[bool]] | None:
+    """Drop the unit iterators of every leaf block.
+
+    Gives, per leaf block: its name, loops, iterators, and whether it is a reduction; None when some block's iterators
+    are not its loops one by one.
+    """
+    root = sch.get_sblock("root")
+    leaves = _leaf_blocks(sch, root)
+    for leaf in leaves:
+        place = sch.place(sch.get(leaf))
+        if not place.loops:
+            continue
+        if not has_trivial_binding(place.realize, place.loops) or not all(is_zero(loop.min) for loop in place.loops):
+            return None
+
+    loops, iters, is_reduction = [], [], []
+    for leaf in leaves:
+        try:
+            sch.transform_block_layout(leaf, _drop_unit_iterators(sch.get(leaf)))
+        except TirError:
+            pass  # as it is, then
+        loops.append(sch.get_loops(leaf))
+        iters.append(sch.get(leaf).iter_vars)
+        is_reduction.append(sch.is_reduction_block(sch.get(leaf), sch.root()))
+    return leaves, loops, iters, is_reduction
+
+
+def _leaf_blocks(sch: Schedule, block: SBlockRV) -> list[SBlockRV]:
+    inside = sch.get_child_blocks(block)
+    if not inside:
+        return [block]
+    return [leaf for child in inside for leaf in _leaf_blocks(sch, child)]
+
+
+def _drop_unit_iterators(block: SBlock) -> IndexMap:
+    """The index map that keeps the iterators with an extent other than 1; with no spatial one, a 0 leads."""
+    inputs = [Var(iter_var.var.name, iter_var.var.dtype) for iter_var in block.iter_vars]
+    kept = [(var, old) for var, old in zip(inputs, block.iter_vars) if not is_one(old.dom.extent)]
+    outputs: list[PrimExpr] = [var for var, _ in kept]
+    if not any(old.iter_type == IterVar.DataPar for _, old in kept):
+        outputs.insert(0, make_const("int64", 0))
+    return IndexMap(inputs, outputs)
