@@ -245,7 +245,8 @@ class Analyzer:
             return lhs.value == rhs.value
         if lhs.dtype == "handle" or rhs.dtype == "handle":
             return lhs is rhs
-        return self.can_prove(equal(sub(lhs, rhs), 0))
+        difference = sub(lhs, rhs)
+        return self.can_prove(equal(difference, make_const(difference.dtype, 0)))
 
     # tvm: src/arith/analyzer.cc (Analyzer::CanProveLessEqualThanSymbolicShapeValue)
     def can_prove_less_equal_than_symbolic_shape_value(self, lhs: PrimExpr, shape: PrimExpr) -> bool:
