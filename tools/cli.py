@@ -1,0 +1,98 @@
+"""The command line, ``carver COMMAND ...``.
+
+Each command is a module of this package with ``add_arguments(parser)`` and ``run(args)``, which gives the exit code.
+A command's module is imported only when it is asked for: the others may need more than it does.
+
+Exit codes: 0 done, 1 the answer is "no" (a drift, a difference, no hint), 2 the input is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from ..arch.errors import CarverError
+
+# command -> (module, what it does in one line)
+COMMANDS: dict[str, tuple[str, str]] = {
+    "recommend": ("recommend", "tile configurations for a computation, best first"),
+    "devices": ("devices", "the devices known by name, and their figures"),
+    "record": ("record", "record what the real carver answers (needs tilelang)"),
+    "check": ("check", "replay recordings on the port and report every difference"),
+    "bench": ("bench", "how much faster than the real carver (needs tilelang)"),
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+
+    def __init__(self, *args, **kwargs):
+        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        kwargs.setdefault("allow_abbrev", False)
+        super().__init__(*args, **kwargs)
+
+    def error(self, message: str):
+        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def usage() -> str:
+    """What ``carver --help`` prints."""
+    width = max(map(len, COMMANDS))
+    lines = ["usage: carver COMMAND ...", "", "Tile configurations for tensor kernels, as TileLang 0.1.15's carver", ""]
+    lines += [f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items()]
+    lines += ["", "carver COMMAND --help tells more. An example:", "  carver recommend matmul --M 8192 --N 8192 --K 8192 --arch a100"]
+    return "\n".join(lines)
+
+
+def unknown(kind: str, name: str, known: Sequence[str]) -> str:
+    """One line for a name that is not known, with the nearest ones."""
+    near = difflib.get_close_matches(name, known, n=3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else f"; known are {', '.join(known)}"
+    return f"unknown {kind} {name!r}{hint}"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; gives the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except CarverError as error:
+        print(f"carver: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader went away (| head). Point stdout elsewhere, or Python complains when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("carver: interrupted", file=sys.stderr)
+        return 130
+
+
+def _run(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        from importlib.metadata import version
+
+        print(f"carver-port {version('carver-port')}, a port of TileLang 0.1.15's carver")
+        return 0
+    name, *rest = arguments
+    if name not in COMMANDS:
+        raise CarverError(unknown("command", name, list(COMMANDS)))
+    module_name, text = COMMANDS[name]
+    module = importlib.import_module(f".{module_name}", __package__)
+    parser = Parser(prog=f"carver {name}", description=(module.__doc__ or text).strip())
+    module.add_arguments(parser)
+    code = module.run(parser.parse_args(rest))
+    sys.stdout.flush()
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
