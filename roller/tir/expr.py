@@ -273,7 +273,12 @@ class BinaryOpExpr(PrimExpr):
     __slots__ = ("a", "b")
 
     def __init__(self, a: PrimExpr, b: PrimExpr):
-        if a.dtype != b.dtype:
+        try:
+            same = a.dtype == b.dtype
+        except AttributeError:  # a plain number
+            a, b = convert(a), convert(b)
+            same = a.dtype == b.dtype
+        if not same:
             raise TirError(f"{type(self).__name__} takes operands of one dtype, got {a.dtype} and {b.dtype}")
         self.dtype = a.dtype
         self.a = a
@@ -286,7 +291,12 @@ class CmpExpr(BinaryOpExpr):
     __slots__ = ()
 
     def __init__(self, a: PrimExpr, b: PrimExpr):
-        if a.dtype != b.dtype:
+        try:
+            same = a.dtype == b.dtype
+        except AttributeError:  # a plain number
+            a, b = convert(a), convert(b)
+            same = a.dtype == b.dtype
+        if not same:
             raise TirError(f"{type(self).__name__} takes operands of one dtype, got {a.dtype} and {b.dtype}")
         self.dtype = "bool"
         self.a = a
@@ -370,7 +380,7 @@ class Not(PrimExpr):
 
     def __init__(self, a: PrimExpr):
         self.dtype = "bool"
-        self.a = a
+        self.a = a if isinstance(a, PrimExpr) else convert(a)
 
 
 class Select(PrimExpr):

@@ -114,6 +114,25 @@ class SeqStmt(Stmt):
         return SeqStmt([stmt.map_exprs(f) for stmt in self.seq])
 
 
+class Bind(Stmt):
+    """A name for a value, for the statements that follow in the same sequence."""
+
+    __slots__ = ("var", "value")
+
+    def __init__(self, var: Var, value):
+        self.var = var
+        self.value = convert(value)
+
+    def children(self) -> tuple:
+        return (self.value,)
+
+    def map_exprs(self, f) -> Bind:
+        return Bind(self.var, f(self.value))
+
+    def __repr__(self) -> str:
+        return f"{self.var.name}: {self.var.dtype} = {self.value}"
+
+
 class IfThenElse(Stmt):
     """A branch."""
 
@@ -297,6 +316,8 @@ def rebuild(node, expr_of: Callable[[PrimExpr], PrimExpr | None], buffers: Mappi
             return BufferStore(buffer, expr(current.value), [expr(index) for index in current.indices])
         if isinstance(current, SeqStmt):
             return SeqStmt([stmt(part) for part in current.seq])
+        if isinstance(current, Bind):
+            return Bind(current.var, expr(current.value))
         if isinstance(current, For):
             return For(current.loop_var, expr(current.min), expr(current.extent), stmt(current.body), current.kind)
         if isinstance(current, SBlockRealize):
