@@ -165,7 +165,8 @@ class SplitExpr:
         return SplitExpr(dtype, index, self.lower_factor, self.upper_factor, self.scale, self.div_mode)
 
     def index_equal(self, other: SplitExpr) -> bool:
-        return self.index is other.index or deep_equal(self.index, other.index)
+        a, b = self.index, other.index
+        return a is b or (type(a) is not Var and type(a) is type(b) and deep_equal(a, b))
 
     def div_mode_compatible_to(self, mode: int) -> bool:
         """Whether the piece means the same in `mode`: it has it already, or divides nothing."""
@@ -327,12 +328,16 @@ def simplify_split_exprs(pieces: list[SplitExpr]) -> list[SplitExpr]:
 def normalize_sum(dtype: str, args: list[SplitExpr], base: int) -> PrimExpr:
     """Write the sum out: positive pieces, positive constant, then the negative ones by subtraction."""
     is_min_value = base == -(1 << (INDEX_BITS[dtype] - 1))
-    result: PrimExpr = IntImm(dtype, 0)
+    result: PrimExpr | None = None
     for arg in args:
         if arg.scale > 0:
-            result = combine(Add, result, arg.normalize())
+            term = arg.normalize()
+            result = term if result is None else combine(Add, result, term)
     if base > 0 or is_min_value:
-        result = combine(Add, result, IntImm(dtype, base))
+        constant = IntImm(dtype, base)
+        result = constant if result is None else combine(Add, result, constant)
+    if result is None:
+        result = IntImm(dtype, 0)
     for arg in args:
         if arg.scale < 0:
             result = combine(Sub, result, arg.normalize_with_scale(-1))
@@ -885,7 +890,7 @@ class CanonicalSimplifier:
 
     def __call__(self, expr: PrimExpr) -> PrimExpr:
         """The simplified expression: one pass over it."""
-        return self.impl.visit(expr)
+        return self.impl.visit(expr if isinstance(expr, PrimExpr) else tir.convert(expr))
 
     def update(self, var: Var, info: PrimExpr, allow_override: bool = False) -> None:
         """Let `info` stand for the variable from now on."""
