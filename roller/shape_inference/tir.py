@@ -1,0 +1,580 @@
+"""Region propagation over the blocks of a function. The port of ``carver/roller/shape_inference/tir.py``.
+
+Every block says, as expressions of its space axes, where it reads each input. From the block whose output is tiled the
+expressions are put into one another: backwards to its inputs, and, where an access can be inverted, forwards to what
+follows it. Once that is done (``construct_dependency_target``), a tile is only bounds put on variables (``infer``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...arch.errors import CarverError
+from ..tir.arith import Analyzer, ConstIntBound, IterMapLevel, detect_iter_map, inverse_affine_iter_map
+from ..tir.expr import (
+    BinaryOpExpr,
+    BufferLoad,
+    Call,
+    Cast,
+    CmpExpr,
+    FloatImm,
+    IntImm,
+    PrimExpr,
+    ProducerLoad,
+    StringImm,
+    Var,
+    post_order_visit,
+    structural_equal,
+    substitute,
+    undefined_vars,
+)
+from ..tir.schedule import SBlockRV
+from ..tir.stmt import Buffer
+
+if TYPE_CHECKING:
+    import networkx
+
+    from ..analysis import IterInfo
+    from ..node import BlockAnalyzer
+
+    # One place in a buffer: an index per axis. A region is what it covers while the variables run over their bounds.
+    Region = list[PrimExpr]
+    # The least and the greatest value.
+    Bound = tuple[int, int]
+
+
+# vendored: carver/roller/shape_inference/tir.py:7-40
+class Statement:
+    """A block as region propagation sees it.
+
+    ``dep_name`` is the buffer it writes (a block has one output), ``dependent_region`` where it reads: for each input
+    buffer the places, as expressions of the block's iterators, without those axes whose index is the constant 0.
+    """
+
+    # vendored: carver/roller/shape_inference/tir.py:8-15
+    def __init__(self, block_analyzer: BlockAnalyzer, block: SBlockRV) -> None:
+        self.block_analyzer = block_analyzer
+        self.block = block
+        self.dep_name: str = block_analyzer.get_output_buffers(block)[0].name
+        self.dependent_region: dict[str, list[Region]] = _extract_dependent_region(block_analyzer, block)
+        self.reverse_bound_inference: dict = {}
+
+    # vendored: carver/roller/shape_inference/tir.py:17-40
+    def make_reverse(self, input_name: str, input_iter: Sequence[PrimExpr] | None) -> Region | None:
+        """The place the block writes when it reads ``input_name`` at ``input_iter``.
+
+        None where the read does not tell: the block reduces, reads the buffer at several places, or at a place that
+        its space axes do not map onto. An axis that the read leaves open may be anywhere.
+        """
+        if self.block_analyzer.get_reduce_axis(self.block):
+            return None
+        places = self.dependent_region[input_name]
+        if len(places) != 1:
+            return None
+        space = self.block_analyzer.get_spatial_axis(self.block)
+        found = detect_iter_map(
+            places[0],
+            {axis.var: axis.dom for axis in space},
+            check_level=IterMapLevel.Surjective,
+            simplify_trivial_iterators=False,
+        )
+        if found.errors:
+            return None
+        if input_iter is None:
+            raise NotInvertible(f"where {input_name!r} is read could not be told from what it is computed from")
+        axis_values = inverse_affine_iter_map(found.indices, input_iter)
+        return [_value_or_anywhere(axis, axis_values) for axis in space]
+
+
+# vendored: carver/roller/shape_inference/tir.py:43-44
+def _merge_two_bounds(x: ConstIntBound, y: ConstIntBound) -> ConstIntBound:
+    """The least bound that covers both."""
+    lowest = y.min_value if y.min_value < x.min_value else x.min_value
+    highest = y.max_value if y.max_value > x.max_value else x.max_value
+    return ConstIntBound(lowest, highest)
+
+
+# vendored: carver/roller/shape_inference/tir.py:47-73
+class TensorDepNode:
+    """A tensor in the dependency graph, with its direct consumers (``_next``) and producers (``_prev``), each once."""
+
+    # vendored: carver/roller/shape_inference/tir.py:52-55
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._next: list[TensorDepNode] = []
+        self._prev: list[TensorDepNode] = []
+
+    # vendored: carver/roller/shape_inference/tir.py:57-59
+    def add_next(self, node: TensorDepNode) -> None:
+        self._next.append(node)
+        self.deduplicate(self._next)
+
+    # vendored: carver/roller/shape_inference/tir.py:61-63
+    def add_prev(self, node: TensorDepNode) -> None:
+        self._prev.append(node)
+        self.deduplicate(self._prev)
+
+    # vendored: carver/roller/shape_inference/tir.py:65-67
+    def deduplicate(self, lst: list[TensorDepNode]) -> None:
+        """Keep the first of each, in place."""
+        lst[:] = dict.fromkeys(lst)
+
+    # vendored: carver/roller/shape_inference/tir.py:69-70
+    def __str__(self) -> str:
+        return self.name
+
+    # vendored: carver/roller/shape_inference/tir.py:72-73
+    def __repr__(self) -> str:
+        return self.name
+
+
+# vendored: carver/roller/shape_inference/tir.py:76-161
+class DependencyAnalysis:
+    """Which tensor is computed from which, over the given statements."""
+
+    # vendored: carver/roller/shape_inference/tir.py:77-81
+    def __init__(self, deps: Sequence[Statement]) -> None:
+        self.deps = deps
+        # Two stages may write buffers of one name.
+        self.name2dep = self._construct_unique_name2dep(deps)
+        self.mapping: dict[str, TensorDepNode] = {}
+
+    # vendored: carver/roller/shape_inference/tir.py:83-102
+    def _construct_unique_name2dep(self, deps: Sequence[Statement]) -> dict[str, Statement]:
+        """The statements by the buffer they write; later ones of a name get _1, _2, ... (apache/tvm issue 16433)."""
+        name2dep: dict[str, Statement] = {}
+        for dep in deps:
+            name = base_name = _written_buffer(dep).name
+            suffix = 0
+            while name in name2dep:
+                suffix += 1
+                name = f"{base_name}_{suffix}"
+            name2dep[name] = dep
+        return name2dep
+
+    # vendored: carver/roller/shape_inference/tir.py:104-107
+    def get_or_create_node(self, name: str) -> TensorDepNode:
+        node = self.mapping.get(name)
+        if node is None:
+            node = self.mapping[name] = TensorDepNode(name)
+        return node
+
+    # vendored: carver/roller/shape_inference/tir.py:109-120
+    def traverse_dependencies(self, compute: Statement | Buffer) -> TensorDepNode:
+        """The node of a statement's output, connected with its inputs, or of a buffer."""
+        if isinstance(compute, Buffer):
+            return self.get_or_create_node(compute.name)
+        node = self.get_or_create_node(_written_buffer(compute).name)
+        for buffer in compute.block_analyzer.get_input_buffers(compute.block):
+            source = self.traverse_dependencies(buffer)
+            source.add_next(node)
+            node.add_prev(source)
+        return node
+
+    # vendored: carver/roller/shape_inference/tir.py:122-125
+    def analyze(self) -> None:
+        """Connect all statements."""
+        for compute in self.name2dep.values():
+            self.traverse_dependencies(compute)
+
+    # vendored: carver/roller/shape_inference/tir.py:127-129
+    def print_dependencies(self) -> None:
+        for name, node in self.mapping.items():
+            producers = ", ".join(producer.name for producer in node._prev)
+            print(f"{name} depends on {producers}")
+
+    # vendored: carver/roller/shape_inference/tir.py:131-140
+    def find_path_from_source(self, start_name: str, target_name: str) -> list[TensorDepNode]:
+        """The tensors from one to another along consumers, both ends included; [] if there is no way.
+
+        The first way found depth first.
+        """
+        path: list[TensorDepNode] = []
+        found = self._find_path_recursive(self.mapping[start_name], target_name, set(), path)
+        return path if found else []
+
+    # vendored: carver/roller/shape_inference/tir.py:142-161
+    def _find_path_recursive(
+        self, current_node: TensorDepNode, target_name: str, visited: set[str], path: list[TensorDepNode]
+    ) -> bool:
+        """Whether the target can be reached from here; ``path`` is then extended by the way."""
+        name = current_node.name
+        if name != target_name and name in visited:
+            return False
+        path.append(current_node)
+        if name == target_name:
+            return True
+        visited.add(name)
+        for consumer in current_node._next:
+            if self._find_path_recursive(consumer, target_name, visited, path):
+                return True
+        path.pop()
+        return False
+
+    # -- Addition to the class -------------------------------------------------------------------------------------
+
+    @property
+    def graph(self) -> networkx.DiGraph:
+        """The tensors by name, with an edge from each producer to each consumer, in the order of the analysis.
+
+        Built when asked: the search does not need it, and importing networkx takes longer than most searches.
+        """
+        import networkx
+
+        graph = networkx.DiGraph()
+        graph.add_nodes_from(self.mapping)
+        for name, node in self.mapping.items():
+            graph.add_edges_from((name, consumer.name) for consumer in node._next)
+        return graph
+
+
+# vendored: carver/roller/shape_inference/tir.py:164-296
+class InputShapeInference:
+    """Region propagation for one function. ``deps`` are its blocks in program order."""
+
+    # vendored: carver/roller/shape_inference/tir.py:165-174
+    def __init__(self, deps: Sequence[Statement]) -> None:
+        self.deps = deps
+        self.target_mapping: dict[tuple[str, ...], tuple[list[list[Var]], dict[str, list[Region]]]] = {}
+        self.buffer_mapping: dict[str, Buffer] = {}
+        self.reduce_axes: list[IterInfo] = []
+        for dep in self.deps:
+            self.reduce_axes += dep.block_analyzer.get_reduce_axis(dep.block)
+        self.dep_analysis = DependencyAnalysis(self.deps)
+        self.dep_analysis.analyze()
+        # Additions: what `infer` finds out once per target, and the reduction axes as numbers.
+        self._compiled: dict[tuple[tuple[str, ...], str], tuple[list[list[Index]], bool]] = {}
+        self._reduce_domains: list[tuple[str, Var, int, int]] | None = None
+
+    # vendored: carver/roller/shape_inference/tir.py:176-226
+    def construct_dependency_target(
+        self, targets: tuple[str, ...]
+    ) -> tuple[list[list[Var]], dict[str, list[Region]]]:
+        """The variables that stand for an element of each target, and the places of all buffers in terms of them.
+
+        ``targets`` are names of buffers that the blocks write. A buffer may have several places: its region covers all.
+        """
+        if targets in self.target_mapping:
+            return self.target_mapping[targets]
+
+        name2dep = {_written_buffer(dep).name: dep for dep in self.deps}
+        input_vars = [_axis_vars(name2dep[target]) for target in targets]
+        mapping: dict[str, list[Region]] = {}
+        for target, variables in zip(targets, input_vars):
+            mapping[target] = [variables]
+        ana = Analyzer()
+
+        # Forwards: what follows the targets is written where it reads what is known already.
+        for dep in self.deps:
+            for name in dep.dependent_region:
+                if name not in mapping:
+                    continue
+                output_indices = dep.make_reverse(name, mapping[name][0])
+                if dep.dep_name in targets:
+                    continue
+                known = mapping.get(dep.dep_name)
+                if known is None:
+                    mapping[dep.dep_name] = [output_indices]
+                elif not region_exist_in_list(_told(output_indices, dep), known):
+                    known.append(output_indices)
+
+        # Backwards: each block reads its inputs where its iterators take it.
+        for dep in reversed(self.deps):
+            if dep.dep_name not in mapping:
+                raise NotConnected(f"the stage {dep.dep_name!r} neither feeds nor follows {', '.join(targets)}")
+            axes = _axis_vars(dep)
+            for input_name, places in dep.dependent_region.items():
+                if input_name in targets:
+                    continue
+                known = mapping.setdefault(input_name, [])
+                for indices in mapping[dep.dep_name]:
+                    for place in places:
+                        vmap = {axis: _cast_to(axis, index) for axis, index in zip(axes, _told(indices, dep))}
+                        region = [ana.simplify(substitute(index, vmap)) for index in place]
+                        if not region_exist_in_list(region, known):
+                            known.append(region)
+
+        for dep in self.deps:
+            for buffer in dep.block_analyzer.get_buffers(dep.block):
+                self.buffer_mapping[buffer.name] = buffer
+
+        self.target_mapping[targets] = input_vars, mapping
+        return input_vars, mapping
+
+    # vendored: carver/roller/shape_inference/tir.py:228-278
+    def infer(
+        self,
+        shape: dict[str, Sequence[ConstIntBound]],
+        rstep: dict[str, int] | None = None,
+        targets: Iterable[str] | None = None,
+    ) -> tuple[dict[str, list[int]], dict[str, str]]:
+        """The extents of every buffer's region when an output's element runs over ``shape``.
+
+        ``shape`` gives, by name of the output, bounds for each axis; ``rstep`` by name of variable the steps of those
+        reduction axes that do not run over their whole domain; ``targets`` the buffers asked for, all if None.
+        Extents span from the least to the greatest index. The second dict has the buffers whose region was taken
+        from a stage on the way to the only output, with the output's name.
+        """
+        compute_targets = tuple(shape)
+        input_vars, mapping = self.construct_dependency_target(compute_targets)
+        bounds = self._bound_variables(input_vars, shape, rstep or {})
+
+        results: dict[str, list[int]] = {}
+        intermediate_bind: dict[str, str] = {}
+        for name in mapping:
+            if targets is not None and name not in targets:
+                continue
+            compiled = self._compiled.get((compute_targets, name))
+            if compiled is None:
+                compiled = self._compile(compute_targets, name, mapping)
+            regions, is_taken_from_between = compiled
+            if is_taken_from_between:
+                intermediate_bind[name] = compute_targets[0]
+            if len(regions) == 1:
+                limits = [index.bound(bounds) for index in regions[0]]
+            elif regions:
+                limits = _cover([[index.bound(bounds) for index in region] for region in regions])
+            else:
+                continue
+            results[name] = [highest - lowest + 1 for lowest, highest in limits]
+        return results, intermediate_bind
+
+    # vendored: carver/roller/shape_inference/tir.py:280-296
+    def get_input_exprs(self, output_exprs: dict[str, Sequence[PrimExpr]]) -> dict[str, list[PrimExpr]]:
+        """Where every buffer is first touched when each output is computed at the given place, reductions at 0."""
+        input_vars, mapping = self.construct_dependency_target(tuple(output_exprs))
+        ana = Analyzer()
+        for axis in self.reduce_axes:
+            ana.bind(axis.var, IntImm(axis.var.dtype, 0))
+        vmap: dict[Var, PrimExpr] = {}
+        for variables, exprs in zip(input_vars, output_exprs.values()):
+            vmap.update((var, _cast_to(var, expr)) for var, expr in zip(variables, exprs))
+        result = {}
+        for name, regions in mapping.items():
+            result[name] = [ana.simplify(substitute(index, vmap)) for index in regions[0]]
+        return result
+
+    # -- Additions to the class: the parts of `infer` that are the same for all tiles ------------------------------
+
+    def _bound_variables(
+        self, input_vars: list[list[Var]], shape: dict[str, Sequence[ConstIntBound]], rstep: dict[str, int]
+    ) -> dict[Var, Bound]:
+        """The bound of each variable: outputs' axes from the tile, then the reduction axes."""
+        bounds: dict[Var, Bound] = {}
+        for variables, tile in zip(input_vars, shape.values()):
+            for var, bound in zip(variables, tile):
+                bounds[var] = (bound.min_value, bound.max_value)
+        if self._reduce_domains is None:
+            self._reduce_domains = [_constant_domain(axis) for axis in self.reduce_axes]
+        for name, var, start, extent in self._reduce_domains:
+            steps = extent
+            if name in rstep and rstep[name] < extent:
+                steps = rstep[name]
+            bounds[var] = (start, start + steps - 1)
+        return bounds
+
+    def _compile(
+        self, compute_targets: tuple[str, ...], name: str, mapping: dict[str, list[Region]]
+    ) -> tuple[list[list[Index]], bool]:
+        """The places of a buffer, ready to be bounded, and whether they are a stage's on the way to the output."""
+        regions, is_taken_from_between = mapping[name], False
+        if len(compute_targets) == 1:
+            regions, is_taken_from_between = self._replace_by_stage_between(compute_targets[0], name, mapping)
+        compiled = [[Index(index) for index in region] for region in regions], is_taken_from_between
+        self._compiled[compute_targets, name] = compiled
+        return compiled
+
+    def _replace_by_stage_between(
+        self, compute_target: str, name: str, mapping: dict[str, list[Region]]
+    ) -> tuple[list[Region], bool]:
+        """A buffer that reaches the output through stages of as many axes takes the place of the last such stage.
+
+        What is cached is then laid out as the stage in between has it, in one place, whatever the buffer's own.
+        """
+        regions, is_replaced = mapping[name], False
+        path = self.dep_analysis.find_path_from_source(name, compute_target)
+        for node in path[1:-1]:
+            places = mapping[node.name]
+            if len(places) != len(regions) or len(places) != 1:
+                continue
+            if len(places[0]) != len(regions[0]):
+                break
+            regions, is_replaced = places, True
+        return regions, is_replaced
+
+
+# vendored: carver/roller/shape_inference/tir.py:299-308
+def region_exist_in_list(a: Region, list: Sequence[Region]) -> bool:
+    """Whether a place is among others: index by index the same constant or structure, over the shorter of the two."""
+    for region in list:
+        if all(_is_same_index(index, other) for index, other in zip(a, region)):
+            return True
+    return False
+
+
+# vendored: carver/roller/shape_inference/tir.py:311-331
+def walk_indice(expr: PrimExpr) -> PrimExpr | None:
+    """The index itself, if it is made of variables, constants, arithmetic and casts; None if it holds a call or a load
+    of a tensor. CarverError for anything else, as a load from a buffer."""
+    if isinstance(expr, (Call, ProducerLoad)):
+        return None
+    if isinstance(expr, (Var, IntImm, FloatImm, StringImm)):
+        return expr
+    if isinstance(expr, Cast):
+        parts = [expr.value]
+    elif isinstance(expr, BinaryOpExpr) and not isinstance(expr, CmpExpr):
+        parts = [expr.a, expr.b]
+    else:
+        raise UnhandledIndex(
+            f"Unhandled node type in walk_indice(): {expr} ({type(expr).__name__}); an index is made of variables, "
+            "constants, arithmetic, casts and calls"
+        )
+    # All parts are looked at, even after one is unknown: a later one may have to be refused.
+    are_known = [walk_indice(part) is not None for part in parts]
+    return expr if all(are_known) else None
+
+
+# vendored: carver/roller/shape_inference/tir.py:334-367
+def _extract_dependent_region(block_analyzer: BlockAnalyzer, block: SBlockRV) -> dict[str, list[Region]]:
+    """For each input buffer of a block the different places where it is read, in the order of a walk."""
+    dependent_region: dict[str, list[Region]] = {
+        buffer.name: [] for buffer in block_analyzer.get_input_buffers(block)
+    }
+
+    def visit(node: Any) -> None:
+        if not isinstance(node, BufferLoad) or node.buffer.name not in dependent_region:
+            return
+        place: Region = []
+        for index, extent in zip(node.indices, node.buffer.shape):
+            known = walk_indice(index)
+            if known is None:
+                # It may be anywhere along the axis; a new variable each time, so that no two such places are one.
+                known = Var("undefined", dtype="int8") % extent
+            if isinstance(known, IntImm) and known.value == 0:
+                # After a rewrite to matmul the batch axis is gone from the loops but still there in the buffers
+                # (A_reindex[0, v0, v2]): it is no axis of the place.
+                continue
+            place.append(known)
+        places = dependent_region[node.buffer.name]
+        if not region_exist_in_list(place, places):
+            places.append(place)
+
+    post_order_visit(block_analyzer.sch.get(block), visit)
+    return dependent_region
+
+
+# vendored: carver/roller/shape_inference/tir.py:370-373
+def get_analyzer_by_tir(block_analyzer: BlockAnalyzer, args: Iterable[SBlockRV]) -> InputShapeInference:
+    """The region propagation over the given blocks, in program order."""
+    return InputShapeInference([Statement(block_analyzer, block) for block in args])
+
+
+# ---- Additions: nothing vendored below -----------------------------------------------------------------------------
+
+
+class UnhandledIndex(CarverError):
+    """A block reads a buffer at a place that region propagation cannot follow."""
+
+
+class NotInvertible(CarverError, TypeError):
+    """A stage after the tiled one reads it so that its own tile is not told."""
+
+
+class NotConnected(CarverError, KeyError):
+    """A stage has no part in the tiled output."""
+
+    def __str__(self) -> str:
+        # A KeyError would show its text in quotes.
+        return str(self.args[0])
+
+
+class Index:
+    """An index of a place, to be bounded for many tiles.
+
+    Its bound depends on the bounds of its own variables only, and these take few values over a search, so every
+    answer is kept.
+    """
+
+    __slots__ = ("expr", "variables", "known", "single")
+
+    def __init__(self, expr: PrimExpr) -> None:
+        self.expr = expr
+        self.variables = tuple(undefined_vars(expr))
+        self.single: Var | None = expr if isinstance(expr, Var) else None
+        self.known: dict[tuple[Bound | None, ...], Bound] = {}
+
+    def bound(self, bounds: dict[Var, Bound]) -> Bound:
+        """The least and the greatest value; variables without a bound may be anything their dtype holds."""
+        if self.single is not None and self.single in bounds:
+            return bounds[self.single]
+        key = tuple([bounds.get(var) for var in self.variables])
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self._analyze(key)
+        return found
+
+    def _analyze(self, key: tuple[Bound | None, ...]) -> Bound:
+        ana = Analyzer()
+        for var, bound in zip(self.variables, key):
+            if bound is not None:
+                ana.update(var, ConstIntBound(*bound), True)
+        found = ana.const_int_bound(self.expr)
+        return found.min_value, found.max_value
+
+    def __repr__(self) -> str:
+        return f"<Index {self.expr}>"
+
+
+def _cover(bounds_of_regions: list[list[Bound]]) -> list[Bound]:
+    """The bounds that cover all regions, over the shortest."""
+    merged = bounds_of_regions[0]
+    for bounds in bounds_of_regions[1:]:
+        merged = [(min(x[0], y[0]), max(x[1], y[1])) for x, y in zip(merged, bounds)]
+    return merged
+
+
+def _written_buffer(dep: Statement) -> Buffer:
+    return dep.block_analyzer.get_output_buffers(dep.block)[0]
+
+
+def _axis_vars(dep: Statement) -> list[Var]:
+    return [axis.var for axis in dep.block_analyzer.get_spatial_axis(dep.block)]
+
+
+def _value_or_anywhere(axis: IterInfo, values: dict[Var, PrimExpr]) -> PrimExpr:
+    """The axis's value; where the map is not one to one and has none, a new variable within the axis."""
+    if axis.var in values:
+        return values[axis.var]
+    return Var("undefined", dtype="int32") % int(axis.dom.extent)
+
+
+def _told(indices: Region | None, dep: Statement) -> Region:
+    if indices is None:
+        raise NotInvertible(
+            f"the stage {dep.dep_name!r} comes after the tiled one and reads it so that its own tile is not told: "
+            "it reduces, reads one tensor at several places, or at a place its axes do not map onto"
+        )
+    return indices
+
+
+def _cast_to(var: Var, expr: PrimExpr) -> PrimExpr:
+    return expr if expr.dtype == var.dtype else Cast(var.dtype, expr)
+
+
+def _is_same_index(a: PrimExpr, b: PrimExpr) -> bool:
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        return a.value == b.value
+    return structural_equal(a, b)
+
+
+def _constant_domain(axis: IterInfo) -> tuple[str, Var, int, int]:
+    domain = axis.dom
+    for end in (domain.min, domain.extent):
+        if not isinstance(end, IntImm):
+            raise NotAConstantDomain(f"the reduction axis {axis.var.name} has the domain {domain}, not a constant one")
+    return axis.var.name, axis.var, domain.min.value, domain.extent.value
+
+
+class NotAConstantDomain(CarverError, TypeError):
+    """A reduction axis runs over a domain that is not constant."""
