@@ -1,4 +1,4 @@
-"""The project's base class for mistakes in what a user handed in."""
+"""The project's base class for mistakes in what a user handed in, and the two errors of the device models."""
 
 from __future__ import annotations
 
@@ -11,4 +11,15 @@ class CarverError(ValueError):
     """
 
 
-__all__ = ["CarverError"]
+class NoDeviceError(CarverError, RuntimeError):
+    """A figure had to come from the device of this machine, and there is none. The real carver raises RuntimeError."""
+
+
+class MissingFigureError(CarverError, AttributeError):
+    """A device model was built from an architecture name alone, and a figure that the name does not fix was read.
+
+    It is an AttributeError as well, so that `hasattr` and `getattr` with a default treat the figure as absent.
+    """
+
+
+__all__ = ["CarverError", "NoDeviceError", "MissingFigureError"]
