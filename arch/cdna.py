@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .arch_base import TileDevice
-from .device import Device, find_device, no_device, settle_figures
+from .device import FIGURES, Device, find_device, no_device, settle_figures
 from .target import Target
 
 # Bytes of LDS for one work-group on CDNA 4, where earlier generations have 64 KB.
@@ -38,19 +38,7 @@ class CDNA(TileDevice):
     here, so the number of cores must be given with it.
     """
 
-    FIGURES = (
-        "platform",
-        "smem_cap",
-        "compute_max_core",
-        "warp_size",
-        "compute_capability",
-        "reg_cap",
-        "max_smem_usage",
-        "sm_partition",
-        "l2_cache_size_bytes",
-        "transaction_size",
-        "bandwidth",
-    )
+    FIGURES = FIGURES
 
     # vendored: carver/arch/cdna.py:25-56
     def __init__(self, target: Target | Mapping[str, Any] | str, **figures: Any):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .arch_base import TileDevice
-from .device import Device, find_device, no_device, settle_figures
+from .device import FIGURES, Device, find_device, no_device, settle_figures
 from .driver import cuda_driver
 from .target import Target
 
@@ -155,21 +155,7 @@ class CUDA(TileDevice):
     RuntimeError, where the device of this machine is meant and there is none.
     """
 
-    FIGURES = (
-        "name",
-        "sm_version",
-        "platform",
-        "smem_cap",
-        "compute_max_core",
-        "warp_size",
-        "compute_capability",
-        "reg_cap",
-        "max_smem_usage",
-        "sm_partition",
-        "l2_cache_size_bytes",
-        "transaction_size",
-        "bandwidth",
-    )
+    FIGURES = ("name", "sm_version", *FIGURES)
 
     # vendored: carver/arch/cuda.py:139-170
     def __init__(self, target: Target | Mapping[str, Any] | str, **figures: Any):

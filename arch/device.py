@@ -28,6 +28,21 @@ if TYPE_CHECKING:
 # Stands for a figure that nobody knows.
 UNKNOWN = -1
 
+# The attributes of a device model that a keyword of its constructor overrides.
+FIGURES = (
+    "platform",
+    "smem_cap",
+    "compute_max_core",
+    "warp_size",
+    "compute_capability",
+    "reg_cap",
+    "max_smem_usage",
+    "sm_partition",
+    "l2_cache_size_bytes",
+    "transaction_size",
+    "bandwidth",
+)
+
 _SM_NAME = re.compile(r"sm_(\d+)[a-z]?")
 _GFX_NAME = re.compile(r"gfx[0-9a-f]+(-generic)?(:[a-z0-9+:-]+)?")
 
@@ -231,6 +246,8 @@ def no_device(what: str, example: str) -> NoDeviceError:
 
 
 __all__ = [
+    "FIGURES",
+    "UNKNOWN",
     "Device",
     "device_of_arch",
     "find_device",

@@ -8,7 +8,7 @@ from typing import Any
 
 from .arch_base import TileDevice
 from .cuda import TensorInstruction
-from .device import Device, find_device, no_device, settle_figures
+from .device import FIGURES, Device, find_device, no_device, settle_figures
 from .errors import CarverError
 from .target import Target, target_get_mcpu, target_get_rdna_generation
 
@@ -75,19 +75,7 @@ class RDNA(TileDevice):
     attribute that no target has.
     """
 
-    FIGURES = (
-        "platform",
-        "smem_cap",
-        "compute_max_core",
-        "warp_size",
-        "compute_capability",
-        "reg_cap",
-        "max_smem_usage",
-        "sm_partition",
-        "l2_cache_size_bytes",
-        "transaction_size",
-        "bandwidth",
-    )
+    FIGURES = FIGURES
 
     # vendored: carver/arch/rdna.py:62-94
     def __init__(self, target: Target | Mapping[str, Any] | str, **figures: Any):
