@@ -131,8 +131,8 @@ _TPU = "TechPowerUp GPU Database (https://www.techpowerup.com/gpu-specs/), as pa
 _TPU_L2 = f"SMs and L2: {_TPU}; not compared with a driver's report"
 _ROCM = "AMD GPU specifications (https://rocm.docs.amd.com/en/latest/reference/gpu-specs.html)"
 _XCD = (
-    "L2 is 4 MiB, that of one chiplet, since HIP reports no more "
-    "(https://github.com/ROCm/legacy-rocm-build/issues/4203; the 'L2' of rocminfo); some ROCm versions have reported the sum"
+    "L2 is 4 MiB, that of one chiplet, since HIP reports no more (the 'L2' of rocminfo; "
+    "https://github.com/ROCm/legacy-rocm-build/issues/4203); some ROCm versions have reported the sum"
 )
 _WGP = (
     "HIP counts work-group processors, half the compute units, as multiProcessorCount on RDNA (ROCm/clr "
@@ -357,7 +357,7 @@ def _index() -> tuple[dict[str, DeviceSpec], dict[str, DeviceSpec]]:
 
 
 def find(name: str) -> DeviceSpec | None:
-    """The row of that name, product name, alias or TVM tag, whatever its case and punctuation; None if there is none."""
+    """The row of that name, product name, alias or TVM tag, whatever its case and punctuation; None without one."""
     tags, names = _index()
     key = name.strip().lower()
     return tags[key] if key in tags else names.get(_squeezed(name))
