@@ -15,8 +15,9 @@ No vendored counterpart. Every figure is what the driver reports, because that i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
+from typing import Any
 
 from .errors import CarverError
 
@@ -371,6 +372,11 @@ def lookup(name: str) -> DeviceSpec:
     return spec
 
 
+def as_dict(spec: DeviceSpec) -> dict[str, Any]:
+    """A row as a dictionary that can be written as JSON."""
+    return asdict(spec)
+
+
 def unknown_device(name: str) -> str:
     """What to say of a name that is no device: the nearest names of the catalogue, and what else can be given."""
     near = suggestions(name)
@@ -399,4 +405,4 @@ def suggestions(name: str, count: int = 3) -> list[str]:
     return list(dict.fromkeys(near))[:count]
 
 
-__all__ = ["DEVICES", "DeviceSpec", "find", "lookup", "shared_memory_limits", "suggestions"]
+__all__ = ["DEVICES", "DeviceSpec", "as_dict", "find", "lookup", "shared_memory_limits", "suggestions"]

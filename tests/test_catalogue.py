@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 from carver.arch import CDNA, CUDA, RDNA, CarverError, get_arch
-from carver.arch.catalogue import CUDA_SHARED_MEMORY, DEVICES, find, lookup, shared_memory_limits, suggestions
+from carver.arch.catalogue import CUDA_SHARED_MEMORY, DEVICES, as_dict, find, lookup, shared_memory_limits, suggestions
 from carver.arch.target import _CUDA_TAGS
 
 KIB, MIB = 1024, 1024 * 1024
@@ -64,6 +65,12 @@ def test_row(spec):
     with pytest.raises(dataclasses.FrozenInstanceError):
         spec.smem_cap = 1
     assert not hasattr(spec, "__dict__")
+
+
+def test_row_as_a_dictionary():
+    row = as_dict(lookup("h100"))
+    assert (row["name"], row["arch"], row["compute_max_core"], row["smem_optin"]) == ("h100", "sm_90", 132, 232448)
+    assert json.loads(json.dumps(row))["aliases"][0] == "h100-sxm"
 
 
 def test_names_are_unique():
