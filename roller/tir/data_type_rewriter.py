@@ -71,6 +71,10 @@ _REBUILT_CALLS = {
 }
 
 
+def _all_same(new, old) -> bool:
+    return all(a is b for a, b in zip(new, old))
+
+
 def _matched(op: type, a: PrimExpr, b: PrimExpr) -> PrimExpr:
     a, b = match_types(a, b)
     folded = FOLD[op](a, b)
@@ -137,7 +141,8 @@ class IndexDataTypeNormalizer:
             return self._visit_select(expr)
         if kind is BufferLoad:
             buffer = self.buffer_remap.get(expr.buffer, expr.buffer)
-            return BufferLoad(buffer, [self._enabled(index) for index in expr.indices])
+            indices = [self._enabled(index) for index in expr.indices]
+            return expr if buffer is expr.buffer and _all_same(indices, expr.indices) else BufferLoad(buffer, indices)
         if kind is Let:
             return self._visit_let(expr)
         return map_children(expr, self.visit)
@@ -202,28 +207,41 @@ class IndexDataTypeNormalizer:
 
     # -- statements ----------------------------------------------------------------------------------------------
 
+    # A statement that does not change stays the same object: whether a block changed matters, below.
+
     def visit_stmt(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, SeqStmt):
-            return SeqStmt([self.visit_stmt(part) for part in stmt.seq])
+            seq = [self.visit_stmt(part) for part in stmt.seq]
+            return stmt if _all_same(seq, stmt.seq) else SeqStmt(seq)
         if isinstance(stmt, For):
             loop_var = self._enabled(stmt.loop_var)
             low, extent = self._enabled(stmt.min), self._enabled(stmt.extent)
             body = self.visit_stmt(stmt.body)
+            if _all_same((loop_var, low, extent, body), (stmt.loop_var, stmt.min, stmt.extent, stmt.body)):
+                return stmt
             return For(loop_var, cast(loop_var.dtype, low), cast(loop_var.dtype, extent), body, stmt.kind)
         if isinstance(stmt, SBlockRealize):
             predicate = self._as_condition(stmt.predicate)
             values = [self._enabled(value) for value in stmt.iter_values]
-            return SBlockRealize(values, predicate, self._visit_block(stmt.block))
+            block = self._visit_block(stmt.block)
+            unchanged = predicate is stmt.predicate and block is stmt.block and _all_same(values, stmt.iter_values)
+            return stmt if unchanged else SBlockRealize(values, predicate, block)
         if isinstance(stmt, BufferStore):
             buffer = self.buffer_remap.get(stmt.buffer, stmt.buffer)
             value = cast(buffer.dtype, self.visit(stmt.value))
-            return BufferStore(buffer, value, [self._enabled(index) for index in stmt.indices])
+            indices = [self._enabled(index) for index in stmt.indices]
+            if buffer is stmt.buffer and value is stmt.value and _all_same(indices, stmt.indices):
+                return stmt
+            return BufferStore(buffer, value, indices)
         if isinstance(stmt, Bind):
             return self._visit_bind(stmt)
         if isinstance(stmt, IfThenElse):
             condition = self._as_condition(stmt.condition)
-            otherwise = None if stmt.else_case is None else self.visit_stmt(stmt.else_case)
-            return IfThenElse(condition, self.visit_stmt(stmt.then_case), otherwise)
+            then_case = self.visit_stmt(stmt.then_case)
+            else_case = None if stmt.else_case is None else self.visit_stmt(stmt.else_case)
+            if condition is stmt.condition and then_case is stmt.then_case and else_case is stmt.else_case:
+                return stmt
+            return IfThenElse(condition, then_case, else_case)
         raise TirError(f"cannot rewrite the indices of {type(stmt).__name__}")
 
     def _visit_bind(self, stmt: Bind) -> Bind:
@@ -232,38 +250,61 @@ class IndexDataTypeNormalizer:
         value = self.visit(stmt.value)
         if value.dtype != stmt.var.dtype:
             self.var_remap[stmt.var] = _copy_with_dtype(stmt.var, value.dtype)
-        return Bind(self.var_remap.get(stmt.var, stmt.var), value)
+        var = self.var_remap.get(stmt.var, stmt.var)
+        return stmt if var is stmt.var and value is stmt.value else Bind(var, value)
 
     def _visit_block(self, block: SBlock) -> SBlock:
         alloc_buffers = [self._buffer_def(buffer) for buffer in block.alloc_buffers]
         reads = [self._region(access) for access in block.reads]
         writes = [self._region(access) for access in block.writes]
+        iter_vars = [self._iter_var(iter_var) for iter_var in block.iter_vars]
+        init = None if block.init is None else self.visit_stmt(block.init)
+        annotations = {key: self._annotation(value) for key, value in block.annotations.items()}
+        body = self.visit_stmt(block.body)
+        unchanged = (
+            init is block.init
+            and body is block.body
+            and _all_same(alloc_buffers, block.alloc_buffers)
+            and _all_same(reads, block.reads)
+            and _all_same(writes, block.writes)
+            and all(annotations[key] is block.annotations[key] for key in annotations)
+        )
+        if unchanged:
+            # TVM's test is inverted for the iterators: a block of which only the iterators change keeps the old ones.
+            # That happens to a reduction of values that have no dimensions, or of constants.
+            return block
         return block.replace(
             alloc_buffers=alloc_buffers,
             reads=reads,
             writes=writes,
-            iter_vars=[self._iter_var(iter_var) for iter_var in block.iter_vars],
-            init=None if block.init is None else self.visit_stmt(block.init),
-            annotations={key: self._annotation(value) for key, value in block.annotations.items()},
-            body=self.visit_stmt(block.body),
+            iter_vars=iter_vars,
+            init=init,
+            annotations=annotations,
+            body=body,
         )
 
     def _annotation(self, value):
         if isinstance(value, list):
-            return [self._annotation(part) for part in value]
+            new = [self._annotation(part) for part in value]
+            return value if _all_same(new, value) else new
         return self.buffer_remap.get(value, value) if isinstance(value, Buffer) else value
 
     def _buffer_def(self, buffer: Buffer) -> Buffer:
+        if buffer in self.buffer_remap:
+            return self.buffer_remap[buffer]
         shape = [self._enabled(extent) for extent in buffer.shape]
-        if all(new is old for new, old in zip(shape, buffer.shape)):
+        # TVM's buffers also have an offset, 0, of the first extent's dtype, or int64 when there is none.
+        same_offset = bool(shape) or self.target == "int64"
+        if same_offset and _all_same(shape, buffer.shape):
             return buffer
-        if buffer not in self.buffer_remap:
-            self.buffer_remap[buffer] = Buffer(buffer.name, shape, buffer.dtype, buffer.scope)
-        return self.buffer_remap[buffer]
+        new = self.buffer_remap[buffer] = Buffer(buffer.name, shape, buffer.dtype, buffer.scope)
+        return new
 
     def _region(self, access: BufferRegion) -> BufferRegion:
+        buffer = self.buffer_remap.get(access.buffer, access.buffer)
+        # The ranges are made anew, so only a region without dimensions can stay what it is.
         region = [Range(self._enabled(r.min), self._enabled(r.extent)) for r in access.region]
-        return BufferRegion(self.buffer_remap.get(access.buffer, access.buffer), region)
+        return access if not region and buffer is access.buffer else BufferRegion(buffer, region)
 
     def _iter_var(self, iter_var: IterVar) -> IterVar:
         var = self._enabled(iter_var.var)

@@ -514,7 +514,7 @@ def _axis_names(name: str, fcompute: Callable, ndim: int, varargs_names: list[st
         return spec.args
     num_remaining = ndim - len(spec.args)
     if num_remaining < 0:
-        raise TirError(f"the function of {name} takes {len(spec.args)} indices or more, but its shape has {ndim} extents")
+        raise TirError(f"the function of {name} takes {len(spec.args)} or more indices, its shape has {ndim} extents")
     if varargs_names is None:
         return spec.args + [f"i{i}" for i in range(num_remaining)]
     if len(varargs_names) != num_remaining:
