@@ -1,6 +1,6 @@
 """Data types: TVM's dtype strings ("int32", "float16", "float8_e4m3", "bool", ...) and what their letters mean.
 
-Stands in for ``tvm.DataType`` and the predicates of ``tvm/runtime/data_type.h``. Vectors do not occur: lanes is always 1.
+Stands in for ``tvm.DataType`` and the predicates of ``tvm/runtime/data_type.h``. There are no vectors: lanes is 1.
 """
 
 from __future__ import annotations

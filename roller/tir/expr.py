@@ -844,6 +844,14 @@ def _fold_floordiv(a, b):
         if b.value == 1:
             return a
         _check_divisor(b.value)
+    if ta is FloatImm and tb is FloatImm and b.value != 0:
+        return _fold_float(a.dtype, a.value, b.value, lambda x, y: float(math.floor(x / y)))
+    if ta is FloatImm and a.value == 0:
+        return a
+    if tb is FloatImm:
+        if b.value == 1:
+            return a
+        _check_divisor(b.value)
     return None
 
 
@@ -1451,7 +1459,8 @@ def any_of(*conditions) -> PrimExpr:
 
 _SYMBOLS = {Add: "+", Sub: "-", Mul: "*", FloorDiv: "//", FloorMod: "%", EQ: "==", NE: "!=", LT: "<", LE: "<="}
 _SYMBOLS |= {GT: ">", GE: ">=", And: "and", Or: "or"}
-_PRECEDENCE = {Or: 1, And: 2, EQ: 4, NE: 4, LT: 4, LE: 4, GT: 4, GE: 4, Add: 5, Sub: 5, Mul: 6, FloorDiv: 6, FloorMod: 6}
+_PRECEDENCE = {Or: 1, And: 2, EQ: 4, NE: 4, LT: 4, LE: 4, GT: 4, GE: 4, Add: 5, Sub: 5}
+_PRECEDENCE |= {Mul: 6, FloorDiv: 6, FloorMod: 6}
 
 
 def _constant_to_string(expr) -> str:

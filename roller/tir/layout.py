@@ -6,17 +6,16 @@ NormalizePrimFunc of src/s_tir/schedule/transform.cc.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from .access_region import get_sblock_read_write_region
-from .arith import Analyzer, IterMapLevel, iter_map_simplify
-from .arith.ir_mutator_with_analyzer import IRMutatorWithAnalyzer
+from .arith import Analyzer, IterMapLevel
+from .arith.ir_mutator_with_analyzer import PURE, IRMutatorWithAnalyzer, side_effect
+from .arith.iter_affine_map import iter_map_simplify
 from .expr import (
     TRUE,
-    BinaryOpExpr,
     BufferLoad,
     Call,
-    Cast,
     IntImm,
     IterVar,
     Not,
@@ -33,15 +32,13 @@ from .expr import (
     make_const,
     make_zero,
     map_children,
-    match_types,
     post_order_visit,
     substitute,
-    try_const_fold,
     undefined_vars,
 )
-from .index_map import IndexMap
-from .schedule import LoopRV, SBlockRV, Schedule, ScheduleError, _walk_places, child_realizes
-from .stmt import Buffer, BufferRegion, BufferStore, For, SBlock, SBlockRealize, SeqStmt, Stmt, rebuild
+from .index_map import IndexMap, substitute_with_data_type_legalization
+from .schedule import LoopRV, SBlockRV, Schedule, ScheduleError, child_realizes, replace_stmt
+from .stmt import Bind, Buffer, BufferRegion, BufferStore, For, SBlock, SBlockRealize, SeqStmt, Stmt
 
 
 def _nth_access(block: SBlock, buffer: tuple[str, int]) -> Buffer:
@@ -58,7 +55,7 @@ def _nth_access(block: SBlock, buffer: tuple[str, int]) -> Buffer:
 
 
 # tvm: src/s_tir/schedule/primitive/cache_read_write.cc (ReIndex)
-def reindex(sch: Schedule, block: SBlock, buffer: tuple[str, int], skip_simplify: bool = False) -> SBlock:
+def reindex(sch: Schedule, block: SBlock, buffer: tuple[str, int]) -> SBlock:
     """Put a stage between a block and one buffer, so that the block's iterators index the stage's buffer directly.
 
     ``buffer`` is ("read", i) or ("write", i). Gives the new stage's block.
@@ -75,12 +72,10 @@ def reindex(sch: Schedule, block: SBlock, buffer: tuple[str, int], skip_simplify
         )
 
     # Step 1. The one way in which the block indexes the buffer.
-    indices = _only_indices(block, target)
-    if not skip_simplify:
-        analyzer = Analyzer()
-        for iter_var in block.iter_vars:
-            analyzer.bind(iter_var.var, iter_var.dom)
-        indices = tuple(_simplify_non_trivial(index, analyzer) for index in indices)
+    analyzer = Analyzer()
+    for iter_var in block.iter_vars:
+        analyzer.bind(iter_var.var, iter_var.dom)
+    indices = [_simplify_non_trivial(index, analyzer) for index in _only_indices(block, target)]
     covered = {var for index in indices for var in undefined_vars(index)}
 
     # Step 2. The stage's buffer has one dimension per iterator that the indices use.
@@ -99,7 +94,7 @@ def reindex(sch: Schedule, block: SBlock, buffer: tuple[str, int], skip_simplify
     # Step 4. The stage, and the block that uses it.
     stage, nest = _reindex_stage(used, indices, target, stage_buffer, kind)
     new_block = _use_stage(block, target, stage_buffer, used)
-    nests = [_with_block(one, block, new_block) for one in nests]
+    nests = [replace_stmt(one, block, new_block) for one in nests]
     nests.insert(position, nest)
     new_scope = scope.replace(body=SeqStmt(nests), alloc_buffers=[*scope.alloc_buffers, stage_buffer])
     sch.replace(scope, new_scope, {block: new_block})
@@ -185,6 +180,8 @@ def _use_stage(block: SBlock, target: Buffer, stage_buffer: Buffer, used: Sequen
             return None
         if isinstance(node, SeqStmt):
             return SeqStmt([stmt(part) for part in node.seq])
+        if isinstance(node, Bind):
+            return Bind(node.var, expr(node.value))
         if not isinstance(node, BufferStore):
             raise ScheduleError(f"the block {block.name_hint!r} is no leaf: reindex works on blocks of stores")
         value, indices = expr(node.value), [expr(index) for index in node.indices]
@@ -195,13 +192,8 @@ def _use_stage(block: SBlock, target: Buffer, stage_buffer: Buffer, used: Sequen
     def turn(accesses: Sequence[BufferRegion]) -> list[BufferRegion]:
         return [new_region if access.buffer is target else access for access in accesses]
 
-    return block.replace(reads=turn(block.reads), writes=turn(block.writes), body=stmt(block.body), init=stmt(block.init))
-
-
-def _with_block(stmt: Stmt, old: SBlock, new: SBlock) -> Stmt:
-    from .schedule import _replace
-
-    return _replace(stmt, old, new)
+    reads, writes = turn(block.reads), turn(block.writes)
+    return block.replace(reads=reads, writes=writes, body=stmt(block.body), init=stmt(block.init))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -219,7 +211,7 @@ class _AccessMutator(IRMutatorWithAnalyzer):
         self.iter_predicates: list[PrimExpr] = []
 
     def bind(self, var: Var, dom: Range) -> None:
-        self.analyzer.bind(var, dom)
+        self.analyzer.bind(var, dom, True)
         self.iter_vars[var] = dom
 
     def simplify_indices(self, indices: Sequence[PrimExpr]) -> list[PrimExpr]:
@@ -227,7 +219,9 @@ class _AccessMutator(IRMutatorWithAnalyzer):
         predicate: PrimExpr = TRUE
         for condition in self.iter_predicates:
             predicate = logical_and(predicate, condition)
-        simplified = iter_map_simplify(indices, self.iter_vars, predicate, IterMapLevel.Surjective, self.analyzer)
+        simplified = iter_map_simplify(
+            indices, self.iter_vars, predicate, IterMapLevel.Surjective, analyzer=self.analyzer
+        )
         return [
             old if type(new) is IntImm and isinstance(old, Var) else new for old, new in zip(indices, simplified)
         ]
@@ -262,6 +256,11 @@ class _AccessMutator(IRMutatorWithAnalyzer):
             return self.visit_store(stmt)
         if isinstance(stmt, SeqStmt):
             return SeqStmt([self.visit_stmt(part) for part in stmt.seq])
+        if isinstance(stmt, Bind):
+            value = self.visit(stmt.value)
+            if side_effect(value) <= PURE:
+                self.analyzer.bind(stmt.var, value)
+            return Bind(stmt.var, value)
         if isinstance(stmt, For):
             self.bind(stmt.loop_var, Range(stmt.min, stmt.extent))
             return For(stmt.loop_var, stmt.min, stmt.extent, self.visit_stmt(stmt.body), stmt.kind)
@@ -393,28 +392,13 @@ def _legalize_index_map_dtype(index_map: IndexMap, shape: Sequence[PrimExpr]) ->
     if not var_map:
         return index_map
     dtype = shape[0].dtype
-    final = [
-        make_const(dtype, index.value) if type(index) is IntImm else substitute_legalized(index, var_map)
-        for index in index_map.final_indices
-    ]
+    final: list[PrimExpr] = []
+    for index in index_map.final_indices:
+        if type(index) is IntImm:
+            final.append(make_const(dtype, index.value))
+        else:
+            final.append(substitute_with_data_type_legalization(index, var_map))
     return IndexMap(initial, final)
-
-
-# tvm: src/tirx/ir/data_type_rewriter.cc (DataTypeLegalizer, with the substitution of stmt_functor.cc)
-def substitute_legalized(expr: PrimExpr, var_map: dict[Var, PrimExpr]) -> PrimExpr:
-    """The expression with variables replaced by others of another dtype; operands around them are cast to match."""
-    if isinstance(expr, Var):
-        return var_map.get(expr, expr)
-    if isinstance(expr, BinaryOpExpr):
-        a, b = substitute_legalized(expr.a, var_map), substitute_legalized(expr.b, var_map)
-        if a is expr.a and b is expr.b:
-            return expr
-        a, b = match_types(a, b)
-        folded = try_const_fold(type(expr), a, b)
-        return folded if folded is not None else type(expr)(a, b)
-    if type(expr) is Cast:
-        return cast(expr.dtype, substitute_legalized(expr.value, var_map))
-    return map_children(expr, lambda child: substitute_legalized(child, var_map))
 
 
 def _add_shape_var_bounds(sch: Schedule, analyzer: Analyzer) -> None:

@@ -7,11 +7,12 @@ its name through rewrites; what stands behind it is asked with :meth:`Schedule.g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .expr import TirError
-from .stmt import Buffer, BufferRegion, For, IfThenElse, PrimFunc, SBlock, SBlockRealize, SeqStmt, Stmt, root_realize
+from .expr import IterVar, TirError, undefined_vars
+from .stmt import Buffer, BufferStore, For, IfThenElse, PrimFunc, SBlock, SBlockRealize, SeqStmt, Stmt
+from .well_formed import verify_well_formed
 
 
 class ScheduleError(TirError):
@@ -91,6 +92,7 @@ class Schedule:
     def __init__(self, func: PrimFunc | IRModule):
         if isinstance(func, IRModule):
             func = func["main"]
+        verify_well_formed(func)
         self.mod = IRModule({"main": func})
         self._refs: dict[SBlock, _BlockRef] = {}
         # Judged on the function as it came; the rewrites below keep it, as in TVM.
@@ -150,10 +152,13 @@ class Schedule:
     # -- rewrites -----------------------------------------------------------------------------------------------------
 
     def reindex(self, block: SBlockRV, buffer: tuple[str, int], skip_simplify: bool = False) -> SBlockRV:
-        """Put a copy stage between a block and one of its buffers; see :mod:`.layout`."""
+        """Put a copy stage between a block and one of its buffers; see :mod:`.layout`.
+
+        ``skip_simplify`` does nothing: TVM's Python does not hand it on either.
+        """
         from .layout import reindex
 
-        return self._name(reindex(self, self.get(block), buffer, skip_simplify))
+        return self._name(reindex(self, self.get(block), buffer))
 
     def transform_layout(self, block: SBlockRV, buffer: tuple[str, int], index_map) -> None:
         """Change the layout of one of a block's buffers; see :mod:`.layout`."""
@@ -186,7 +191,7 @@ class Schedule:
         raise ScheduleError(f"the block {block.name_hint!r} is not in the function any more")
 
     def _places(self) -> Iterator[Place]:
-        return _walk_places(self.func.body, [], None)
+        return walk_places(self.func.body, [], None)
 
     def _scope_of(self, block: SBlock) -> SBlock:
         scope = self.place(block).scope
@@ -249,7 +254,7 @@ class Schedule:
     def replace(self, old: Stmt, new: Stmt, blocks: dict[SBlock, SBlock]) -> None:
         """Put a statement in another's place; ``blocks`` tells which new block each rewritten one has become."""
         old_root = self.root()
-        self.mod["main"] = self.func.with_body(_replace(self.func.body, old, new))
+        self.mod["main"] = self.func.with_body(replace_stmt(self.func.body, old, new))
         for before, after in {**blocks, old_root: self.root()}.items():
             ref = self._refs.pop(before, None)
             if ref is not None:
@@ -263,34 +268,32 @@ class Schedule:
         return SBlockRV(ref)
 
 
-def _walk_places(stmt: Stmt, loops: list[For], scope: SBlock | None) -> Iterator[Place]:
+def walk_places(stmt: Stmt, loops: list[For], scope: SBlock | None) -> Iterator[Place]:
     if isinstance(stmt, SBlockRealize):
         yield Place(stmt, loops, scope)
-        yield from _walk_places(stmt.block.body, [], stmt.block)
+        yield from walk_places(stmt.block.body, [], stmt.block)
     elif isinstance(stmt, For):
-        yield from _walk_places(stmt.body, [*loops, stmt], scope)
+        yield from walk_places(stmt.body, [*loops, stmt], scope)
     elif isinstance(stmt, SeqStmt):
         for part in stmt.seq:
-            yield from _walk_places(part, loops, scope)
+            yield from walk_places(part, loops, scope)
     elif isinstance(stmt, IfThenElse):
-        yield from _walk_places(stmt.then_case, loops, scope)
+        yield from walk_places(stmt.then_case, loops, scope)
         if stmt.else_case is not None:
-            yield from _walk_places(stmt.else_case, loops, scope)
+            yield from walk_places(stmt.else_case, loops, scope)
 
 
 def child_realizes(stmt: Stmt) -> list[SBlockRealize]:
     """The outermost blocks of a statement, in program order."""
-    return [place.realize for place in _walk_places(stmt, [], None) if place.scope is None]
+    return [place.realize for place in walk_places(stmt, [], None) if place.scope is None]
 
 
-def _once(blocks) -> list[SBlock]:
+def _once(blocks: Iterable[SBlock]) -> list[SBlock]:
     return list(dict.fromkeys(blocks))
 
 
 # tvm: src/s_tir/schedule/analysis/reducer.cc (ReductionIterNotIndexOutputBuffer)
 def _indexes_output_by_reduction(block: SBlock) -> bool:
-    from .expr import IterVar, undefined_vars
-
     reduction_vars = {i.var for i in block.iter_vars if i.iter_type == IterVar.CommReduce}
     for store in stores(block.body):
         for index in store.indices:
@@ -299,10 +302,8 @@ def _indexes_output_by_reduction(block: SBlock) -> bool:
     return False
 
 
-def stores(stmt: Stmt) -> list:
+def stores(stmt: Stmt) -> list[BufferStore]:
     """The stores of a statement, in program order."""
-    from .stmt import BufferStore
-
     if isinstance(stmt, BufferStore):
         return [stmt]
     if isinstance(stmt, SeqStmt):
@@ -314,20 +315,20 @@ def stores(stmt: Stmt) -> list:
     return []
 
 
-def _replace(stmt: Stmt, old: Stmt, new: Stmt):
+def replace_stmt(stmt: Stmt, old: Stmt, new: Stmt):
     """The statement with ``old`` replaced by ``new``; parts without it stay the same objects."""
     if stmt is old:
         return new
     if isinstance(stmt, SBlockRealize):
-        block = _replace(stmt.block, old, new)
+        block = replace_stmt(stmt.block, old, new)
         return stmt if block is stmt.block else SBlockRealize(stmt.iter_values, stmt.predicate, block)
     if isinstance(stmt, SBlock):
-        body = _replace(stmt.body, old, new)
+        body = replace_stmt(stmt.body, old, new)
         return stmt if body is stmt.body else stmt.replace(body=body)
     if isinstance(stmt, For):
-        body = _replace(stmt.body, old, new)
+        body = replace_stmt(stmt.body, old, new)
         return stmt if body is stmt.body else For(stmt.loop_var, stmt.min, stmt.extent, body, stmt.kind)
     if isinstance(stmt, SeqStmt):
-        seq = [_replace(part, old, new) for part in stmt.seq]
+        seq = [replace_stmt(part, old, new) for part in stmt.seq]
         return stmt if all(a is b for a, b in zip(seq, stmt.seq)) else SeqStmt(seq)
     return stmt

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .expr import BinaryOpExpr, Not, PrimExpr, TirError, Var, convert, logical_not, map_children, try_const_fold
-from .stmt import Buffer, PrimFunc, SBlock, For, IfThenElse, SBlockRealize, SeqStmt, rebuild
+from .stmt import Buffer, For, IfThenElse, PrimFunc, SBlock, SBlockRealize, SeqStmt, rebuild
 
 
 # tvm: src/tirx/ir/specialize.cc (PrimFuncSpecializer)

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from .dtypes import DataType
 from .expr import (
+    TRUE,
     BufferLoad,
     IntImm,
     IterVar,
     PrimExpr,
     Range,
     TirError,
-    TRUE,
     Var,
     add,
     convert,
@@ -159,10 +159,19 @@ class For(Stmt):
 
     def __init__(self, loop_var: Var, min, extent, body: Stmt, kind: str = "serial"):
         self.loop_var = loop_var
-        self.min = convert(min)
-        self.extent = convert(extent)
+        self.min = self._in_loop_dtype(convert(min))
+        self.extent = self._in_loop_dtype(convert(extent))
         self.body = body
         self.kind = kind
+
+    def _in_loop_dtype(self, end: PrimExpr) -> PrimExpr:
+        """A bound of the loop; a constant of a narrower dtype is widened, any other must have the loop's dtype."""
+        dtype = self.loop_var.dtype
+        if isinstance(end, IntImm) and end.dtype == "int32" and dtype == "int64":
+            return IntImm(dtype, end.value)
+        if end.dtype != dtype:
+            raise TirError(f"the loop variable {self.loop_var.name} is {dtype}, its bound {end} is {end.dtype}")
+        return end
 
     def children(self) -> tuple:
         return (self.min, self.extent, self.body)

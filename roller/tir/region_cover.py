@@ -1,0 +1,116 @@
+"""Whether the blocks of a function form a stage pipeline: each reads only what was written before it.
+
+Stands in for SBlockInfoCollector of src/s_tir/schedule/state.cc. Reindexing asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .arith import Analyzer, IntSet, estimate_region_lower_bound, estimate_region_upper_bound
+from .arith.int_set import intersect, union_region_lower_bound
+from .expr import PrimExpr, Range, Var, less_equal, logical_and, sub, substitute
+from .schedule import Place, Schedule, child_realizes
+from .stmt import BufferRegion, For, SBlock, map_region
+
+
+# tvm: src/s_tir/schedule/state.cc (SBlockInfoCollector::CheckRegionCoverAndStagePipeline)
+def is_stage_pipeline(sch: Schedule) -> bool:
+    """Whether no block of the root overwrites what an earlier one reads, and writers cover what readers read."""
+    root = sch.root()
+    places = {realize.block: sch.place(realize.block) for realize in child_realizes(root.body)}
+    analyzer = Analyzer()
+    for place in places.values():
+        for loop in place.loops:
+            analyzer.bind(loop.loop_var, Range(loop.min, loop.extent), True)
+    edges = sch.dependencies(root)
+    if any(edge.kind == "WAR" for edge in edges):
+        return False
+    for consumer, place in places.items():
+        producers = [places[edge.src] for edge in edges if edge.dst is consumer and edge.kind == "RAW"]
+        if not _covered(place, producers, analyzer):
+            return False
+    return True
+
+
+def _covered(consumer: Place, producers: Sequence[Place], analyzer: Analyzer) -> bool:
+    """Whether the producers write all that the consumer reads of their buffers.
+
+    Producers are judged together when they share the same innermost loop with the consumer.
+    """
+    for shared in _shared_depths(consumer, producers):
+        together = [producer for producer in producers if _shared_depth(consumer, producer) == shared]
+        for access in _unbound(consumer, consumer.realize.block.reads):
+            touched = []
+            for producer in together:
+                for written in _unbound(producer, producer.realize.block.writes):
+                    if written.buffer is access.buffer:
+                        touched.append(_lower_bound(written, producer, shared, analyzer))
+            if not touched:
+                continue
+            produced = union_region_lower_bound(touched)
+            loops = _domains(consumer.loops[shared:])
+            consumed = estimate_region_upper_bound(access.region, loops, consumer.realize.predicate, analyzer)
+            if not _covers(access.buffer.shape, produced, consumed, analyzer):
+                return False
+    return True
+
+
+def _shared_depth(a: Place, b: Place) -> int:
+    """How many loops two blocks share, from the outside."""
+    depth = 0
+    for loop_a, loop_b in zip(a.loops, b.loops):
+        if loop_a is not loop_b:
+            break
+        depth += 1
+    return depth
+
+
+def _shared_depths(consumer: Place, producers: Sequence[Place]) -> list[int]:
+    """The depths at which producers join the consumer, innermost first."""
+    return sorted({_shared_depth(consumer, producer) for producer in producers}, reverse=True)
+
+
+def _domains(loops: Sequence[For]) -> dict[Var, Range]:
+    """The ranges of loop variables, from the inside out."""
+    return {loop.loop_var: Range(loop.min, loop.extent) for loop in reversed(loops)}
+
+
+def _unbound(place: Place, accesses: Sequence[BufferRegion]) -> list[BufferRegion]:
+    """Regions in terms of the loops around the block."""
+    block: SBlock = place.realize.block
+    values = {iter_var.var: value for iter_var, value in zip(block.iter_vars, place.realize.iter_values)}
+    return [map_region(access, lambda expr: substitute(expr, values)) for access in accesses]
+
+
+# tvm: src/s_tir/schedule/state.cc (AnalyzeRegionLowerBound)
+def _lower_bound(access: BufferRegion, producer: Place, shared: int, analyzer: Analyzer) -> list[IntSet]:
+    loops = _domains(producer.loops[shared:])
+    found = estimate_region_lower_bound(access.region, loops, producer.realize.predicate, analyzer)
+    return found if found is not None else [IntSet.nothing() for _ in access.buffer.shape]
+
+
+# tvm: src/s_tir/schedule/state.cc (ProducerCoversConsumer)
+def _covers(
+    shape: Sequence[PrimExpr], produced: Sequence[IntSet], consumed: Sequence[IntSet], analyzer: Analyzer
+) -> bool:
+    for extent, made, read in zip(shape, produced, consumed):
+        whole = IntSet.from_min_extent(0, extent)
+        if made.is_nothing():
+            return False
+        if read.is_nothing():
+            continue
+        made = _within(made, whole, analyzer)
+        read = _within(read, whole, analyzer)
+        starts_before = less_equal(analyzer.canonical_simplify(sub(made.min(), read.min())), 0)
+        ends_after = less_equal(analyzer.canonical_simplify(sub(read.max(), made.max())), 0)
+        if not analyzer.can_prove(logical_and(starts_before, ends_after)):
+            return False
+    return True
+
+
+def _within(region: IntSet, whole: IntSet, analyzer: Analyzer) -> IntSet:
+    """The part of an interval inside the buffer, simplified."""
+    canonical = analyzer.canonical_simplify
+    cut = intersect([IntSet.interval(canonical(region.min()), canonical(region.max())), whole])
+    return IntSet.interval(analyzer.simplify(cut.min()), analyzer.simplify(cut.max()))
