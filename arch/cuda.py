@@ -149,7 +149,8 @@ class CUDA(TileDevice):
     `target` names it: a device of the catalogue ("h100") or one of TVM's tags ("nvidia/geforce-rtx-4090"); an
     architecture ("sm_90"), whose remaining figures are the keywords'; or a target ("cuda", {"kind": "cuda", "arch":
     "sm_90"}, a Target), which means the device of this machine, as in the real carver. Each keyword overrides the
-    attribute of its name: one of `FIGURES`. `max_smem_usage` is twice `smem_cap` unless given itself.
+    attribute of its name: one of `FIGURES`. `max_smem_usage` is twice `smem_cap` unless given itself, and
+    `smem_cap="optin"` is the most that a kernel can ask for, in place of the static limit.
 
     Raises CarverError for an unknown name, an unknown keyword or a value out of range, and NoDeviceError, which is a
     RuntimeError, where the device of this machine is meant and there is none.

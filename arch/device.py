@@ -142,8 +142,9 @@ def device_of_arch(arch: str) -> Device:
 def settle_figures(arch: TileDevice, figures: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
     """Let the keywords of a constructor override what it set, and drop the figures that nobody knows.
 
-    `max_smem_usage` is set again to twice `smem_cap` where the latter is given and the former is not. A dropped figure
-    raises MissingFigureError when it is read (TileDevice.__getattr__).
+    `smem_cap="optin"` is the most that a kernel can ask for. `max_smem_usage` is set again to twice `smem_cap` where
+    the latter is given and the former is not. A dropped figure raises MissingFigureError when it is read
+    (TileDevice.__getattr__).
 
     Raises CarverError for a keyword that is not in `allowed` and for a value that cannot be right.
     """
@@ -154,12 +155,21 @@ def settle_figures(arch: TileDevice, figures: Mapping[str, Any], allowed: tuple[
             near = get_close_matches(name, allowed, n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise CarverError(f"{type(arch).__name__} has no figure {name!r}: {hint}Allowed: {', '.join(allowed)}")
+        if name == "smem_cap" and value == "optin":
+            value = _optin_limit(arch)
         setattr(arch, name, _checked_figure(name, value))
     if "smem_cap" in figures and "max_smem_usage" not in figures:
         arch.max_smem_usage = 2 * arch.smem_cap
     for name in ("compute_max_core", "l2_cache_size_bytes"):
         if getattr(arch, name) == UNKNOWN:
             delattr(arch, name)
+
+
+def _optin_limit(arch: TileDevice) -> int:
+    limit = arch.device.max_shared_memory_per_block_optin
+    if limit == UNKNOWN:
+        raise CarverError(f"the opt-in limit of shared memory is not known for {arch}: give smem_cap in bytes")
+    return limit
 
 
 def _checked_figure(name: str, value: Any) -> Any:
@@ -178,9 +188,8 @@ def _checked_figure(name: str, value: Any) -> Any:
 def _checked_int(name: str, value: Any, least: int) -> int:
     # Integers of numpy count too; a bool is an int in Python but surely a mistake here.
     if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:
-        raise CarverError(
-            f"{name} must be {'a positive integer' if least else 'an integer of at least 0'}, got {value!r}"
-        )
+        allowed = "a positive integer" if least else "an integer of at least 0"
+        raise CarverError(f"{name} must be {allowed}, got {value!r}")
     return value.__index__()
 
 

@@ -401,6 +401,17 @@ def test_max_smem_usage_follows_smem_cap():
     assert CUDA("h100", max_smem_usage=5).smem_cap == 49152
 
 
+def test_smem_cap_can_be_the_opt_in_limit():
+    arch = CUDA("h100", smem_cap="optin")
+    assert (arch.smem_cap, arch.max_smem_usage) == (232448, 464896)
+    assert CUDA("sm_86", smem_cap="optin").smem_cap == 101376
+    assert RDNA("9070xt", smem_cap="optin").smem_cap == 65536
+    with pytest.raises(CarverError, match=r"^the opt-in limit of shared memory is not known for CUDA\("):
+        CUDA("sm_199", smem_cap="optin")
+    with pytest.raises(CarverError, match="^smem_cap must be a positive integer, got 'opt-in'"):
+        CUDA("h100", smem_cap="opt-in")
+
+
 def test_lists_of_two_devices_are_their_own():
     first, second = CUDA("h100"), CUDA("h100")
     first.bandwidth[0] = 1
