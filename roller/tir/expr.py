@@ -845,7 +845,9 @@ def _fold_floordiv(a, b):
             return a
         _check_divisor(b.value)
     if ta is FloatImm and tb is FloatImm and b.value != 0:
-        return _fold_float(a.dtype, a.value, b.value, lambda x, y: float(math.floor(x / y)))
+        # In the operands' own precision, before it is floored.
+        rounded = _f32 if dtypes.bits(a.dtype) == 32 else float
+        return _fold_float(a.dtype, a.value, b.value, lambda x, y: float(math.floor(rounded(x / y))))
     if ta is FloatImm and a.value == 0:
         return a
     if tb is FloatImm:

@@ -41,8 +41,8 @@ from ..expr import (
     StringImm,
     Sub,
     Var,
+    children,
     map_children,
-    post_order_visit,
 )
 
 if TYPE_CHECKING:
@@ -118,18 +118,24 @@ _UPDATE_STATE_OPS = frozenset(
 def side_effect(expr: PrimExpr) -> int:
     """The worst that evaluating the expression does: PURE, READ_STATE or UPDATE_STATE."""
     effect = PURE
-
-    def visit(node) -> None:
-        nonlocal effect
-        if type(node) is BufferLoad:
+    pending = [expr]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, BinaryOpExpr):
+            pending.append(node.a)
+            pending.append(node.b)
+            continue
+        kind = type(node)
+        if kind is Var or kind is IntImm:
+            continue
+        if kind is BufferLoad:
             effect = max(effect, READ_STATE)
-        elif type(node) is Call:
+        elif kind is Call:
             if node.op in _UPDATE_STATE_OPS:
-                effect = UPDATE_STATE
-            elif node.op in _READ_STATE_OPS:
+                return UPDATE_STATE
+            if node.op in _READ_STATE_OPS:
                 effect = max(effect, READ_STATE)
-
-    post_order_visit(expr, visit)
+        pending.extend(children(node))
     return effect
 
 

@@ -52,6 +52,7 @@ from ..expr import (
     Select,
     Sub,
     deep_equal,
+    make_const,
 )
 
 # A rule as it runs: the simplifier and the operands of the node in, the new expression or None out.
@@ -122,7 +123,7 @@ class PVar(Pattern):
 
 # tvm: src/arith/pattern_match.h (PConstWithTypeLike)
 class PLiteral(Pattern):
-    """An IntImm of that value. In a result it has the dtype of `like`, or of the other operand."""
+    """An IntImm of that value. In a result it is a constant that has the dtype of `like`, or of the other operand."""
 
     __slots__ = ("value", "like")
 
@@ -215,8 +216,14 @@ true, false = PConst("TRUE"), PConst("FALSE")
 _FIELDS = {Not: ("a",), Select: ("condition", "true_value", "false_value")}
 _BINARY_FIELDS = ("a", "b")
 
+
+def _literal(dtype: str, value: int) -> PrimExpr:
+    return IntImm(dtype, value) if dtype == "int32" or dtype == "int64" else make_const(dtype, value)
+
+
 # What the generated functions refer to.
-_NAMESPACE: dict[str, Any] = {"IntImm": IntImm, "deep_equal": deep_equal, "TRUE": TRUE, "FALSE": FALSE}
+_NAMESPACE: dict[str, Any] = {"IntImm": IntImm, "deep_equal": deep_equal, "literal": _literal}
+_NAMESPACE |= {"TRUE": TRUE, "FALSE": FALSE}
 _NAMESPACE |= {"Not": Not, "Select": Select}
 _NAMESPACE |= {kind.__name__: kind for kind in FOLD} | {f"fold_{kind.__name__}": fold for kind, fold in FOLD.items()}
 
@@ -343,7 +350,7 @@ class _RuleCompiler:
         local = self.fresh("t")
         if isinstance(part, PLiteral):
             like = self.holes[part.like] if part.like is not None else like
-            self.lines.append(f"{local} = IntImm({like}.dtype, {part.value})")
+            self.lines.append(f"{local} = literal({like}.dtype, {part.value})")
             return local
         kind = part.kind.__name__
         if part.kind in _FIELDS:

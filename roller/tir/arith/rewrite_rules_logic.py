@@ -13,13 +13,13 @@ from ..expr import (
     PrimExpr,
     Sub,
     add,
+    children,
     equal,
     floordiv as eager_floordiv,
     floormod as eager_floormod,
     less,
     less_equal,
     make_zero,
-    post_order_visit,
 )
 from .int_operator import truncmod as trunc_remainder, wrap_int32, zero_aware_gcd
 from .ir_mutator_with_analyzer import READ_STATE, side_effect
@@ -109,6 +109,8 @@ def _aligned_below(s, offset: PrimExpr, base: PrimExpr, other: PrimExpr) -> tupl
     if low < 0:
         return None
     base_gcd = _modular_gcd(s, base)
+    if base_gcd == 1:
+        return None
     other_gcd = _modular_gcd(s, other)
     # Constraints within an And do not reach the modular set: with nothing known of `other`, try the factor of `base`.
     common_factor = zero_aware_gcd(base_gcd, other_gcd)
@@ -170,18 +172,13 @@ def _merge_constants(s, a, b) -> PrimExpr | None:
 
 
 def _contains_floordiv(expr: PrimExpr) -> bool:
-    found = False
-
-    def visit(node) -> None:
-        nonlocal found
-        found = found or type(node) is FloorDiv
-
-    post_order_visit(expr, visit)
-    return found
+    return type(expr) is FloorDiv or any(_contains_floordiv(child) for child in children(expr))
 
 
 def _divide_by_common_factor(s, a, b) -> PrimExpr | None:
-    factor = zero_aware_gcd(_modular_gcd(s, a), _modular_gcd(s, b))
+    factor = _modular_gcd(s, a)
+    if factor != 1:
+        factor = zero_aware_gcd(factor, _modular_gcd(s, b))
     if factor <= 1:
         return None
     lhs = s.visit(eager_floordiv(a, IntImm(a.dtype, wrap_int32(factor))))
