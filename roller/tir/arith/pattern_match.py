@@ -162,10 +162,11 @@ class PNode(Pattern):
         self.operands = tuple(PLiteral(part) if isinstance(part, int) else part for part in operands)
 
     def __repr__(self) -> str:
-        parts = [f"({part})" if isinstance(part, PNode) and part.kind in _SYMBOLS else str(part) for part in self.operands]
-        if self.kind in _SYMBOLS:
-            return f"{parts[0]} {_SYMBOLS[self.kind]} {parts[1]}"
-        return f"{self.kind.__name__}({', '.join(map(str, self.operands))})"
+        if self.kind not in _SYMBOLS:
+            return f"{self.kind.__name__}({', '.join(map(str, self.operands))})"
+        infix = [isinstance(part, PNode) and part.kind in _SYMBOLS for part in self.operands]
+        left, right = (f"({part})" if nested else str(part) for part, nested in zip(self.operands, infix))
+        return f"{left} {_SYMBOLS[self.kind]} {right}"
 
 
 def truncdiv(a, b) -> PNode:
@@ -228,6 +229,13 @@ _NAMESPACE |= {"Not": Not, "Select": Select}
 _NAMESPACE |= {kind.__name__: kind for kind in FOLD} | {f"fold_{kind.__name__}": fold for kind, fold in FOLD.items()}
 
 
+def _required_kind(part: Pattern) -> type | None:
+    """The class that an operand must have to match; None for any."""
+    if isinstance(part, PNode):
+        return part.kind
+    return None if isinstance(part, PVar) and not part.is_constant else IntImm
+
+
 class Rule:
     """Rewrite what matches `source` to `result`, if `condition` holds; with `recursive`, rewrite the result again.
 
@@ -248,11 +256,7 @@ class Rule:
 
     def accepts(self, kinds: tuple[type, ...]) -> bool:
         """Whether operands of these classes can match at all."""
-        return all(
-            isinstance(part, PVar) and not part.is_constant
-            or kind is (part.kind if isinstance(part, PNode) else IntImm)
-            for part, kind in zip(self.source.operands, kinds)
-        )
+        return all(_required_kind(part) in (None, kind) for part, kind in zip(self.source.operands, kinds))
 
     def compile(self) -> RuleFunction:
         """The rule as a function of the simplifier and the node's operands, whose classes `accepts` has checked."""
@@ -318,9 +322,9 @@ class _RuleCompiler:
                 self.match_leaf(part, name, known)
         for part, name in below:
             fields = _FIELDS.get(part.kind, _BINARY_FIELDS)
-            names = [self.fresh("v") for _ in fields]
-            self.lines += [f"{local} = {name}.{field}" for local, field in zip(names, fields)]
-            self.match_operands(part, names)
+            locals_ = [self.fresh("v") for _ in fields]
+            self.lines += [f"{local} = {name}.{field}" for local, field in zip(locals_, fields)]
+            self.match_operands(part, locals_)
 
     def match_leaf(self, part: Pattern, name: str, known: bool) -> None:
         if isinstance(part, PLiteral):
@@ -339,7 +343,8 @@ class _RuleCompiler:
     def condition_arguments(self) -> str:
         """The arguments of the condition, found by the names of its parameters."""
         holes = {hole.name: f"{local}.value" if hole.is_constant else local for hole, local in self.holes.items()}
-        return ", ".join("s" if name == "s" else holes[name] for name in inspect.signature(self.rule.condition).parameters)
+        holes["s"] = "s"
+        return ", ".join(holes[name] for name in inspect.signature(self.rule.condition).parameters)
 
     def build(self, part: Pattern, like: str | None = None) -> str:
         """Lines that make the expression (tvm: Eval), and the name that then holds it."""
@@ -374,8 +379,9 @@ def _sources(source: PNode | tuple[PNode, ...]) -> tuple[PNode, ...]:
     return source if isinstance(source, tuple) else (source,)
 
 
-# tvm: src/arith/rewrite_simplify.cc (TVM_TRY_REWRITE). A tuple of sources is matches_one_of: the first whose condition holds.
+# tvm: src/arith/rewrite_simplify.cc (TVM_TRY_REWRITE)
 def rewrite(source, result: Pattern) -> list[Rule]:
+    """One rule, or one for each pattern of a tuple (tvm: matches_one_of)."""
     return [Rule(pattern, result, None, False) for pattern in _sources(source)]
 
 

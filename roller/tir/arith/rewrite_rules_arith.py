@@ -1,24 +1,16 @@
 """The rewrite rules for sums, products, quotients and remainders, in the order of ``src/arith/rewrite_simplify.cc``.
 
 One table per class of node and kind of dtype: ``..._INDEX`` for int32 and int64, ``..._OTHER`` for what else there is.
-The rules for vectors (ramp, broadcast) and for scalable vectors (vscale) are left out: every expression here has one lane.
+The rules for vectors (ramp, broadcast) and for scalable vectors (vscale) are left out: every expression here has one
+lane.
 """
 
 from __future__ import annotations
 
-from ..expr import (
-    Add,
-    IntImm,
-    Mul,
-    PrimExpr,
-    add,
-    floordiv as eager_floordiv,
-    floormod as eager_floormod,
-    mul,
-    sub,
-    truncmod as eager_truncmod,
-)
-from .int_operator import truncmod as trunc_remainder, wrap_int32
+from .. import expr as tir
+from ..expr import Add, IntImm, Mul, PrimExpr
+from . import int_operator
+from .int_operator import wrap_int32
 from .ir_mutator_with_analyzer import READ_STATE, side_effect
 from .pattern_match import (
     RuleTable,
@@ -140,7 +132,7 @@ def _c3_is_c1_times_c2(c1: int, c2: int, c3: int) -> bool:
 
 
 def _same_difference(s, b1, b2, s1, s2) -> bool:
-    return s.can_prove_equal(sub(sub(b1, s1), sub(b2, s2)), 0)
+    return s.can_prove_equal(tir.sub(tir.sub(b1, s1), tir.sub(b2, s2)), 0)
 
 
 _SUB_CONDITION = RuleTable(
@@ -321,22 +313,22 @@ DIV_INDEX = RuleTable(
     rewrite_if(
         truncdiv(x * c1 + y + z, c2),
         x * truncdiv(c1, c2) + truncdiv(y + z, c2),
-        lambda s, c1, c2, x, y, z: _divides_and_not_negative(s, c1, c2, x, add(y, z)),
+        lambda s, c1, c2, x, y, z: _divides_and_not_negative(s, c1, c2, x, tir.add(y, z)),
     ),
     rewrite_if(
         truncdiv(x * c1 - y + z, c2),
         x * truncdiv(c1, c2) + truncdiv(z - y, c2),
-        lambda s, c1, c2, x, y, z: _divides_and_not_negative(s, c1, c2, x, sub(z, y)),
+        lambda s, c1, c2, x, y, z: _divides_and_not_negative(s, c1, c2, x, tir.sub(z, y)),
     ),
     rewrite_if(
         truncdiv(x * c1 + y - z, c2),
         x * truncdiv(c1, c2) + truncdiv(y - z, c2),
-        lambda s, c1, c2, x, y, z: _divides_and_not_negative(s, c1, c2, x, sub(y, z)),
+        lambda s, c1, c2, x, y, z: _divides_and_not_negative(s, c1, c2, x, tir.sub(y, z)),
     ),
     rewrite_if(
         truncdiv(y + x * c1 + z, c2),
         x * truncdiv(c1, c2) + truncdiv(y + z, c2),
-        lambda s, c1, c2, x, y, z: c1 > 0 and _divides_and_not_negative(s, c1, c2, x, add(y, z)),
+        lambda s, c1, c2, x, y, z: c1 > 0 and _divides_and_not_negative(s, c1, c2, x, tir.add(y, z)),
     ),
     rewrite_if(
         truncdiv(x + c1, c2),
@@ -352,7 +344,7 @@ DIV_INDEX = RuleTable(
             truncdiv(y + (x + z), x),
         ),
         truncdiv(y + z, x) + 1,
-        lambda s, x, y, z: _not_negative_2(s, x, add(y, z)),
+        lambda s, x, y, z: _not_negative_2(s, x, tir.add(y, z)),
     ),
     rewrite_if((truncdiv(x * y, y), truncdiv(y * x, y)), x, _not_negative_2),
     rewrite_if((truncdiv(x * z + y, z), truncdiv(z * x + y, z)), x + truncdiv(y, z), _not_negative_3),
@@ -362,14 +354,14 @@ DIV_INDEX = RuleTable(
 
 def _truncmod_by_negative(s, a, b) -> PrimExpr | None:
     """x % c1 is x % -c1 when division truncates. Raises TirError if -c1 does not fit the dtype."""
-    return s.recursive_rewrite(eager_truncmod(a, IntImm(b.dtype, -b.value))) if b.value < 0 else None
+    return s.recursive_rewrite(tir.truncmod(a, IntImm(b.dtype, -b.value))) if b.value < 0 else None
 
 
 def _truncmod_of_modular_set(s, a, b) -> PrimExpr | None:
     """x % c1 for an x whose remainder the modular set gives."""
     coeff, base = s.analyzer.modular_set.visit(a)
     if coeff % b.value == 0 and b.value > 0 and s.can_prove_greater_equal(a, 0):
-        return IntImm(b.dtype, trunc_remainder(base, b.value))
+        return IntImm(b.dtype, int_operator.truncmod(base, b.value))
     return None
 
 
@@ -379,7 +371,7 @@ MOD_INDEX = RuleTable(
     rewrite_if(
         truncmod(x * c1 + y, c2),
         truncmod(y, c2),
-        lambda s, x, y, c1, c2: _divides(c1, c2) and _not_negative_2(s, mul(x, IntImm(x.dtype, c1)), y),
+        lambda s, x, y, c1, c2: _divides(c1, c2) and _not_negative_2(s, tir.mul(x, IntImm(x.dtype, c1)), y),
     ),
     rewrite_if(
         truncmod(x + c1, c2),
@@ -389,7 +381,7 @@ MOD_INDEX = RuleTable(
     rewrite_if(
         truncmod(x + y * c1, c2),
         truncmod(x, c2),
-        lambda s, x, y, c1, c2: _divides(c1, c2) and _not_negative_2(s, x, mul(y, IntImm(y.dtype, c1))),
+        lambda s, x, y, c1, c2: _divides(c1, c2) and _not_negative_2(s, x, tir.mul(y, IntImm(y.dtype, c1))),
     ),
     code(truncmod(x, c1), _truncmod_by_negative),
     code(truncmod(x, c1), _truncmod_of_modular_set),
@@ -430,22 +422,22 @@ def _floordiv_of_scaled_sum(s, a, b) -> PrimExpr | None:
         y = IntImm("int32", 0)
 
     # Take out whole multiples of c2 if what is left has one value.
-    remainder = eager_floormod(y, _int32_like(c2_value, y))
-    scaled = mul(x, eager_floormod(c1, _int32_like(c2_value, c1)))
-    total = add(scaled, remainder)
-    residue = eager_floordiv(total, _int32_like(c2_value, total))
-    y_quotient = eager_floordiv(y, _int32_like(c2_value, y))
+    remainder = tir.floormod(y, _int32_like(c2_value, y))
+    scaled = tir.mul(x, tir.floormod(c1, _int32_like(c2_value, c1)))
+    total = tir.add(scaled, remainder)
+    residue = tir.floordiv(total, _int32_like(c2_value, total))
+    y_quotient = tir.floordiv(y, _int32_like(c2_value, y))
     if s.can_prove_equal(y_quotient, 0):
         y_quotient = IntImm("int32", 0)
     low, high = s.analyzer.const_int_bound.visit(residue)
     if low == high:
-        whole = mul(x, eager_floordiv(_int32_like(c1_value, b), b))
-        return add(whole, add(y_quotient, IntImm("int32", wrap_int32(high))))
+        whole = tir.mul(x, tir.floordiv(_int32_like(c1_value, b), b))
+        return tir.add(whole, tir.add(y_quotient, IntImm("int32", wrap_int32(high))))
 
     # With c2 = a * c1, x = a * x' + b, y = d * c2 + e, where 0 <= b * c1 <= (a - 1) * c1 and 0 <= e < c1:
     # (x * c1 + y) // c2 is x' + d, that is x // (c2 // c1) + y // c2.
     if c1_value > 0 and c2_value > 0 and c2_value % c1_value == 0 and s.can_prove_less(remainder, c1_value):
-        return add(eager_floordiv(x, _int32_like(c2_value // c1_value, x)), y_quotient)
+        return tir.add(tir.floordiv(x, _int32_like(c2_value // c1_value, x)), y_quotient)
     return None
 
 
@@ -464,9 +456,7 @@ def _not_negative_z(s, z) -> bool:
 # tvm: src/arith/rewrite_simplify.cc (VisitExpr_ of FloorDiv)
 FLOORDIV_INDEX = RuleTable(
     rewrite_if(floordiv(floordiv(x, c1), c2), floordiv(x, c1 * c2), lambda c1, c2: c1 > 0 and c2 > 0),
-    rewrite_if(
-        floordiv(floordiv(x, c1) + c2, c3), floordiv(x + c1 * c2, c1 * c3), lambda c1, c3: c1 > 0 and c3 > 0
-    ),
+    rewrite_if(floordiv(floordiv(x, c1) + c2, c3), floordiv(x + c1 * c2, c1 * c3), lambda c1, c3: c1 > 0 and c3 > 0),
     code(floordiv(x, c2), _floordiv_of_scaled_sum),
     rewrite(floordiv(x, x), one_like(x)),
     rewrite((floordiv(x * c1, x), floordiv(c1 * x, x)), c1),
@@ -481,9 +471,9 @@ FLOORDIV_INDEX = RuleTable(
     rewrite_if(
         floordiv(x * c1 + y + z, c2),
         floordiv(x, floordiv(c2, c1)),
-        lambda s, y, z, c1, c2: c2 > 0
-        and _divides(c2, c1)
-        and s.can_prove_equal(eager_floordiv(add(y, z), IntImm(y.dtype, c1)), 0),
+        lambda s, y, z, c1, c2: (
+            c2 > 0 and _divides(c2, c1) and s.can_prove_equal(tir.floordiv(tir.add(y, z), IntImm(y.dtype, c1)), 0)
+        ),
     ),
     rewrite_if(
         (floordiv(x * c1 - y + z, c2), floordiv(x * c1 + z - y, c2)),
@@ -510,7 +500,7 @@ FLOORDIV_INDEX = RuleTable(
     rewrite_if(
         floordiv(x * z * c1 + y, z * c1),
         x + floordiv(y, z * c1),
-        lambda s, z, c1: s.can_prove_greater_equal(mul(z, IntImm(z.dtype, c1)), 0),
+        lambda s, z, c1: s.can_prove_greater_equal(tir.mul(z, IntImm(z.dtype, c1)), 0),
     ),
     rewrite_if(floordiv(x - floormod(x, c1), c1), floordiv(x, c1), _nonzero),
 )
@@ -539,17 +529,14 @@ FLOORMOD_INDEX = RuleTable(
     rewrite_if(
         floormod(x * c1 + y, c2),
         floormod(x, floordiv(c2, c1)) * c1 + y,
-        lambda s, y, c1, c2: c2 > 0
-        and _divides(c2, c1)
-        and s.can_prove_equal(eager_floordiv(y, IntImm(y.dtype, c1)), 0),
+        lambda s, y, c1, c2: c2 > 0 and _divides(c2, c1) and s.can_prove_equal(tir.floordiv(y, IntImm(y.dtype, c1)), 0),
     ),
     rewrite_if(
         floormod(x * c1 + y * c2 + z, c3),
         floormod(x * floordiv(c1, c2) + y, floordiv(c3, c2)) * c2 + z,
-        lambda s, z, c1, c2, c3: c3 > 0
-        and _divides(c3, c2)
-        and c1 % c2 == 0
-        and s.can_prove_equal(eager_floordiv(z, IntImm(z.dtype, c2)), 0),
+        lambda s, z, c1, c2, c3: (
+            c3 > 0 and _divides(c3, c2) and c1 % c2 == 0 and s.can_prove_equal(tir.floordiv(z, IntImm(z.dtype, c2)), 0)
+        ),
     ),
     rewrite_if(floormod(x * c1 + y, c2), floormod(x * floormod(c1, c2) + y, c2), _divides),
     # (x + 5) % 2 is (x + 1) % 2, (x + 3) % 3 is x % 3
@@ -563,18 +550,18 @@ FLOORMOD_INDEX = RuleTable(
     rewrite_if(
         (floormod(x + floormod(z, y), y), floormod(floormod(z, y) + x, y)),
         zero_like(x),
-        lambda s, x, y, z: s.can_prove_equal(eager_floormod(add(x, z), y), 0),
+        lambda s, x, y, z: s.can_prove_equal(tir.floormod(tir.add(x, z), y), 0),
     ),
     # With x = ay + b: (ay + b - (ay + b) % +-y) % y is (b - b % +-y) % y, which is 0.
     rewrite_if(
         (floormod(x - floormod(x, z), y), floormod(floormod(x, z) - x, y)),
         zero_like(x),
-        lambda s, y, z: s.can_prove_equal(sub(y, z), 0) or s.can_prove_equal(add(y, z), 0),
+        lambda s, y, z: s.can_prove_equal(tir.sub(y, z), 0) or s.can_prove_equal(tir.add(y, z), 0),
     ),
     rewrite_if(
         floormod(x * z * c1 + y, z * c1),
         floormod(y, z * c1),
-        lambda s, z, c1: s.can_prove_greater_equal(mul(z, IntImm(z.dtype, c1)), 0),
+        lambda s, z, c1: s.can_prove_greater_equal(tir.mul(z, IntImm(z.dtype, c1)), 0),
     ),
     code(floormod(x, c1), _floormod_of_known),
 )

@@ -6,22 +6,10 @@ vectors are left out: every expression here has one lane.
 
 from __future__ import annotations
 
-from ..expr import (
-    Add,
-    FloorDiv,
-    IntImm,
-    PrimExpr,
-    Sub,
-    add,
-    children,
-    equal,
-    floordiv as eager_floordiv,
-    floormod as eager_floormod,
-    less,
-    less_equal,
-    make_zero,
-)
-from .int_operator import truncmod as trunc_remainder, wrap_int32, zero_aware_gcd
+from .. import expr as tir
+from ..expr import Add, FloorDiv, IntImm, PrimExpr, Sub, children, equal, less, less_equal, make_zero
+from . import int_operator
+from .int_operator import wrap_int32, zero_aware_gcd
 from .ir_mutator_with_analyzer import READ_STATE, side_effect
 from .pattern_match import (
     RuleTable,
@@ -90,7 +78,7 @@ def _is_multiple_of(s, expr: PrimExpr, expr_gcd: int, factor: int) -> bool:
         return False
     if expr_gcd % factor == 0:
         return True
-    condition = equal(eager_floormod(expr, IntImm(expr.dtype, factor)), make_zero(expr.dtype))
+    condition = equal(tir.floormod(expr, IntImm(expr.dtype, factor)), make_zero(expr.dtype))
     known = s.try_match_literal_constraint(condition)
     if known is not None:
         return known.value != 0
@@ -120,16 +108,18 @@ def _aligned_below(s, offset: PrimExpr, base: PrimExpr, other: PrimExpr) -> tupl
     return bounds
 
 
-# tvm: src/arith/rewrite_simplify.cc (eliminate_bounded_offset). tx * 4 + i < N is tx * 4 < N if 0 <= i < 4 and 4 divides N.
+# tvm: src/arith/rewrite_simplify.cc (eliminate_bounded_offset)
 def _drop_offset_on_the_left(s, a, b) -> PrimExpr | None:
+    """tx * 4 + i < N is tx * 4 < N if 0 <= i < 4 and 4 divides N."""
     for base, offset in ((a.a, a.b), (a.b, a.a)):
         if _aligned_below(s, offset, base, b) is not None:
             return s.recursive_rewrite(less(base, b))
     return None
 
 
-# tvm: src/arith/rewrite_simplify.cc (eliminate_bounded_offset_rhs). z < x * 4 + y is z <= x * 4 if 1 <= y < 4 and 4 divides z.
+# tvm: src/arith/rewrite_simplify.cc (eliminate_bounded_offset_rhs)
 def _drop_offset_on_the_right(s, a, b) -> PrimExpr | None:
+    """z < x * 4 + y is z <= x * 4 if 1 <= y < 4 and 4 divides z."""
     for base, offset in ((b.a, b.b), (b.b, b.a)):
         bounds = _aligned_below(s, offset, base, a)
         if bounds is not None:
@@ -165,9 +155,9 @@ def _merge_constants(s, a, b) -> PrimExpr | None:
     if difference == 1:
         return s.recursive_rewrite(less_equal(lhs, rhs))
     if difference < 0 and rhs_offset != 0:
-        return s.recursive_rewrite(less(add(lhs, IntImm(lhs.dtype, -difference)), rhs))
+        return s.recursive_rewrite(less(tir.add(lhs, IntImm(lhs.dtype, -difference)), rhs))
     if difference > 0 and lhs_offset != 0:
-        return s.recursive_rewrite(less(lhs, add(rhs, IntImm(rhs.dtype, difference))))
+        return s.recursive_rewrite(less(lhs, tir.add(rhs, IntImm(rhs.dtype, difference))))
     return None
 
 
@@ -181,8 +171,8 @@ def _divide_by_common_factor(s, a, b) -> PrimExpr | None:
         factor = zero_aware_gcd(factor, _modular_gcd(s, b))
     if factor <= 1:
         return None
-    lhs = s.visit(eager_floordiv(a, IntImm(a.dtype, wrap_int32(factor))))
-    rhs = s.visit(eager_floordiv(b, IntImm(b.dtype, wrap_int32(factor))))
+    lhs = s.visit(tir.floordiv(a, IntImm(a.dtype, wrap_int32(factor))))
+    rhs = s.visit(tir.floordiv(b, IntImm(b.dtype, wrap_int32(factor))))
     # Only if the division goes away: x * k < N is better than x < N // k.
     if _contains_floordiv(lhs) or _contains_floordiv(rhs):
         return None
@@ -262,7 +252,7 @@ LT_INDEX = RuleTable(
 
 
 def _remainder_exceeds(c1: int, c2: int, c3: int) -> bool:
-    return trunc_remainder(trunc_remainder(c1, c2) + c2, c2) > c3
+    return int_operator.truncmod(int_operator.truncmod(c1, c2) + c2, c2) > c3
 
 
 # tvm: src/arith/rewrite_simplify.cc (VisitExpr_ of And)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Callable
 
+from .. import dtypes
 from ..expr import (
     EQ,
     FALSE,
@@ -59,7 +60,6 @@ from ..expr import (
     right_shift,
     sub,
 )
-from .. import dtypes
 from .compare_result import CompareResult
 from .constraint_extract import extract_constraints
 from .ir_mutator_with_analyzer import PURE, IRMutatorWithAnalyzer, side_effect
