@@ -45,7 +45,8 @@ def usage() -> str:
     width = max(map(len, COMMANDS))
     lines = ["usage: carver COMMAND ...", "", "Tile configurations for tensor kernels, as TileLang 0.1.15's carver", ""]
     lines += [f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items()]
-    lines += ["", "carver COMMAND --help tells more. An example:", "  carver recommend matmul --M 8192 --N 8192 --K 8192 --arch a100"]
+    lines += ["", "carver COMMAND --help tells more. An example:"]
+    lines += ["  carver recommend matmul --M 8192 --N 8192 --K 8192 --arch a100"]
     return "\n".join(lines)
 
 

@@ -6,8 +6,6 @@ import argparse
 import json
 from typing import Any
 
-from ..arch.errors import CarverError
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "examples:\n  carver devices\n  carver devices h100 rtx4090 --json"
@@ -18,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..arch import catalogue
 
-    rows = [catalogue.find(name) for name in args.names] if args.names else list(catalogue.DEVICES)
+    rows = [catalogue.lookup(name) for name in args.names] if args.names else list(catalogue.DEVICES)
     if args.json:
         print(json.dumps([catalogue.as_dict(row) for row in rows], indent=1))
         return 0
@@ -37,7 +35,7 @@ def print_table(rows: list[Any]) -> None:
         lines.append(
             (
                 row.name,
-                row.target,
+                row.arch,
                 str(row.compute_max_core),
                 _number(row.smem_cap / 1024),
                 _number(row.smem_optin / 1024) if row.smem_optin else "-",

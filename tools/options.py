@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -247,14 +248,13 @@ def device_of(args: argparse.Namespace) -> Any:
 
     figures = {attribute: getattr(args, attribute) for attribute, _ in DEVICE_FIGURES.values()}
     figures = {attribute: value for attribute, value in figures.items() if value is not None}
-    if args.arch is None:
-        device = arch.auto_infer_current_arch()
-        if arch.is_cpu_arch(device):
-            raise CarverError("no device: give --arch NAME, or set CARVER_ARCH (carver devices lists the names)")
-        for attribute, value in figures.items():
-            setattr(device, attribute, value)
-        return device
-    return arch.make_device(args.arch, **figures)
+    name = args.arch or os.environ.get("CARVER_ARCH")
+    if name:
+        return arch.get_arch(name, **figures)
+    device = arch.auto_infer_current_arch()
+    if arch.is_cpu_arch(device):
+        raise CarverError("no device: give --arch NAME, or set CARVER_ARCH (carver devices lists the names)")
+    return arch.get_arch("cuda", **figures) if figures and arch.is_cuda_arch(device) else device
 
 
 def parameters_of(args: argparse.Namespace) -> dict[str, Any]:

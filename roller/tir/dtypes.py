@@ -5,6 +5,7 @@ Stands in for ``tvm.DataType`` and the predicates of ``tvm/runtime/data_type.h``
 
 from __future__ import annotations
 
+import difflib
 import re
 from functools import lru_cache
 
@@ -42,8 +43,10 @@ def parse(dtype: str) -> tuple[str, int]:
     match = _PLAIN.fullmatch(dtype)
     if match and 0 < int(match.group(2)) <= 255:
         return match.group(1), int(match.group(2))
-    known = "bool, int8, int32, uint8, float16, bfloat16, float32, " + ", ".join(_SPECIAL_FLOATS)
-    raise CarverError(f"unknown dtype {dtype!r}; known are intN, uintN, floatN, bfloat16 and {known}")
+    common = ["bool", "int8", "int32", "uint8", "float16", "bfloat16", "float32", "float64", *_SPECIAL_FLOATS]
+    near = difflib.get_close_matches(dtype, common, n=2)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known are intN, uintN, floatN and {', '.join(common)}"
+    raise CarverError(f"unknown dtype {dtype!r}: {hint}")
 
 
 def bits(dtype: str) -> int:
