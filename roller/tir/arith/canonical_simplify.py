@@ -361,13 +361,16 @@ def mul_and_normalize(left: PrimExpr, right: PrimExpr) -> PrimExpr:
     return result
 
 
+# tvm: src/arith/canonical_simplify.cc (CanonicalSimplifier::Impl::Normalize)
 def normalize(value: CanonicalExpr) -> PrimExpr:
     """The ordinary expression for whatever a visit gave."""
     kind = type(value)
     return value.normalize() if kind is SumExpr or kind is SplitExpr else value
 
 
+# tvm: src/arith/canonical_simplify.cc (CanonicalSimplifier::Impl::ToSplitExpr)
 def to_split_expr(value: CanonicalExpr) -> SplitExpr:
+    """The value as one piece: a sum of several becomes the index of a new one."""
     kind = type(value)
     if kind is SplitExpr:
         return value
@@ -378,7 +381,9 @@ def to_split_expr(value: CanonicalExpr) -> SplitExpr:
     return SplitExpr(value.dtype, value)
 
 
+# tvm: src/arith/canonical_simplify.cc (CanonicalSimplifier::Impl::ToSumExpr)
 def to_sum_expr(value: CanonicalExpr) -> SumExpr:
+    """The value as a sum; a sum is handed through, not copied."""
     kind = type(value)
     if kind is SumExpr:
         return value
@@ -387,6 +392,7 @@ def to_sum_expr(value: CanonicalExpr) -> SumExpr:
     return SumExpr(value.dtype, [to_split_expr(value)])
 
 
+# tvm: src/arith/canonical_simplify.cc (CanonicalSimplifier::Impl::ConvertDivMode)
 def convert_div_mode(piece: SplitExpr, div_mode: int) -> SplitExpr:
     """An equal piece in `div_mode`: a piece that divides in the other mode becomes the index of a new one."""
     if piece.div_mode == div_mode:
@@ -408,6 +414,7 @@ def add_to_sum(total: SumExpr, value: CanonicalExpr, sign: int) -> SumExpr:
     return total
 
 
+# tvm: src/arith/canonical_simplify.cc (CanonicalSimplifier::Impl::SeparateDivisibleParts)
 def separate_divisible_parts(total: SumExpr, coefficient: int) -> tuple[SumExpr, SumExpr]:
     """The terms of a sum that are multiples of `coefficient`, and the others."""
     divisible = SumExpr(total.dtype, [arg for arg in total.args if arg.scale % coefficient == 0])
