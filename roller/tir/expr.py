@@ -1151,7 +1151,17 @@ def _index_constants(a: PrimExpr, b: PrimExpr) -> tuple[int | None, int | None]:
     return None, None
 
 
+def _with_plain_int(a, b) -> tuple[PrimExpr, PrimExpr]:
+    """The operands of a bit operation as expressions: a Python int takes the other operand's dtype."""
+    if type(a) is int:
+        b = convert(b)
+        return make_const(b.dtype, a), b
+    a = convert(a)
+    return a, make_const(a.dtype, b) if type(b) is int else convert(b)
+
+
 def _shift(name: str, op: str, a, b, operation: Callable[[int, int], int]) -> PrimExpr:
+    a, b = _with_plain_int(a, b)
     a, b = match_types(*_check_integers(name, a, b))
     value, amount = _index_constants(a, b)
     if amount is not None:
@@ -1174,6 +1184,7 @@ def left_shift(a, b) -> PrimExpr:
 
 
 def _bitwise(name: str, op: str, a, b, operation: Callable[[int, int], int]) -> PrimExpr:
+    a, b = _with_plain_int(a, b)
     a, b = match_types(*_check_integers_or_bools(name, a, b))
     left, right = _index_constants(a, b)
     if left is not None and right is not None:

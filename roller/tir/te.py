@@ -205,6 +205,9 @@ class _TensorOperand(ExprOp):
     __truediv__ = _tensor_operator("divide")
     __rtruediv__ = _tensor_operator("divide", reflected=True)
 
+    def __neg__(self):
+        return self * make_const(self.dtype, -1)
+
 
 # tvm: python/tvm/te/tensor.py (TensorSlice)
 class TensorSlice(_TensorOperand):
@@ -283,8 +286,7 @@ class Tensor(_TensorOperand):
 
     def astype(self, dtype: str) -> Tensor:
         """A tensor of every element cast (topi's cast)."""
-        tag = _effective_tag("elemwise")
-        return _elementwise(self.shape, lambda *index: cast(dtype, self(*index)), "compute", tag, "i")
+        return compute(self.shape, lambda *i: cast(dtype, self(*i)), tag="elemwise")
 
     @property
     def ndim(self) -> int:
@@ -622,9 +624,11 @@ _ELEMENT_OPERATORS = {
 }
 
 
-def _elementwise(shape: Sequence, value_at: Callable, name: str, tag: str, axis_prefix: str) -> Tensor:
+# tvm: src/te/operation/compute_op.cc (compute)
+def _cpp_compute(shape: Sequence[PrimExpr], value_at: Callable, name: str, tag: str) -> Tensor:
+    """A compute as C++ code makes it: axes ax0, ax1, ..., whose domains begin at a zero of the extent's dtype."""
     axis = [
-        _iter_var(make_range(0, extent), f"{axis_prefix}{i}", IterVar.DataPar, f"axis {i} of {name}")
+        _iter_var(make_range(IntImm(extent.dtype, 0), extent), f"ax{i}", IterVar.DataPar, f"axis {i} of {name}")
         for i, extent in enumerate(shape)
     ]
     value = value_at(*[iter_var.var for iter_var in axis])
@@ -637,16 +641,16 @@ def _broadcast(name: str, lhs, rhs) -> Tensor:
     operator = _ELEMENT_OPERATORS[name]
     if not isinstance(lhs, Tensor):
         scalar = convert(lhs)
-        return _elementwise(rhs.shape, lambda *i: operator(scalar, rhs(*i)), f"T_{name}", "elemwise", "ax")
+        return _cpp_compute(rhs.shape, lambda *i: operator(scalar, rhs(*i)), f"T_{name}", "elemwise")
     if not isinstance(rhs, Tensor):
         scalar = convert(rhs)
-        return _elementwise(lhs.shape, lambda *i: operator(lhs(*i), scalar), f"T_{name}", "elemwise", "ax")
+        return _cpp_compute(lhs.shape, lambda *i: operator(lhs(*i), scalar), f"T_{name}", "elemwise")
     shape, from_left, from_right = _broadcast_shape(lhs, rhs)
 
     def value_at(*index):
         return operator(_read_broadcast(lhs, index, from_left), _read_broadcast(rhs, index, from_right))
 
-    return _elementwise(shape, value_at, f"T_{name}", "broadcast", "ax")
+    return _cpp_compute(shape, value_at, f"T_{name}", "broadcast")
 
 
 # tvm: include/tvm/topi/detail/broadcast.h (BroadcastShape)
