@@ -20,6 +20,7 @@ from carver.roller.tir.arith.analyzer import Analyzer
 from carver.roller.tir.arith.const_int_bound import ConstIntBound
 from carver.roller.tir.arith.pattern_match import RuleTable
 from carver.roller.tir.arith.rewrite_simplify import normalize_boolean_operators
+from carver.roller.tir.stmt import Buffer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -570,6 +571,28 @@ def test_constraint_with_side_effect_is_ignored():
     # An assumption is believed.
     rewrite.enter_constraint(condition, is_assume=True)
     assert show(rewrite(condition)) == "True"
+
+
+def test_reduction_knows_its_domain():
+    j, (lhs, rhs) = tir.Var("j"), (tir.Var("lhs"), tir.Var("rhs"))
+    zero, eight = tir.IntImm("int32", 0), tir.IntImm("int32", 8)
+    k = tir.IterVar(tir.Range(zero, eight), "k", tir.IterVar.CommReduce)
+    total = tir.CommReducer([lhs], [rhs], [tir.Add(lhs, rhs)], [zero])
+    source = tir.FloorDiv(tir.Add(k.var, tir.Mul(j, eight)), eight)
+    result = Analyzer().rewrite_simplify(tir.Reduce(total, [source], [k], tir.LT(k.var, eight), 0))
+    assert (type(result), result.source, show(result.condition), result.axis) == (tir.Reduce, (j,), "True", (k,))
+
+
+def test_indices_of_loads_are_simplified():
+    names = make_names()
+    buffer = Buffer("A", [16], "int32")
+    load = tir.BufferLoad(buffer, [build("x + 1 - x", names)])
+    result = Analyzer().rewrite_simplify(tir.Add(load, tir.IntImm("int32", 0)))
+    assert (type(result), result.buffer, show(result.indices[0])) == (tir.BufferLoad, buffer, "1")
+    # A load may be read once where it was read twice: it has no effect on others.
+    assert show(Analyzer().rewrite_simplify(tir.Sub(load, load))) == "0"
+    unchanged = tir.BufferLoad(buffer, [names["x"]])
+    assert Analyzer().rewrite_simplify(unchanged) is unchanged
 
 
 def test_unchanged_expression_is_the_same_object():

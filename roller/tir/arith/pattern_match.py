@@ -256,7 +256,10 @@ class Rule:
 
     def accepts(self, kinds: tuple[type, ...]) -> bool:
         """Whether operands of these classes can match at all."""
-        return all(_required_kind(part) in (None, kind) for part, kind in zip(self.source.operands, kinds))
+        operands = self.source.operands
+        if operands[0] is operands[-1] and kinds[0] is not kinds[-1]:  # x + x
+            return False
+        return all(_required_kind(part) in (None, kind) for part, kind in zip(operands, kinds))
 
     def compile(self) -> RuleFunction:
         """The rule as a function of the simplifier and the node's operands, whose classes `accepts` has checked."""
@@ -271,6 +274,9 @@ class CodeRule:
     def __init__(self, source: PNode, function: RuleFunction):
         self.source = source
         self.function = function
+
+    def __repr__(self) -> str:
+        return f"{self.source}  =>  {self.function.__name__}"
 
     accepts = Rule.accepts
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .. import expr as tir
 from ..expr import Add, FloorDiv, IntImm, PrimExpr, Sub, children, equal, less, less_equal, make_zero
 from . import int_operator
-from .int_operator import wrap_int32, zero_aware_gcd
+from .int_operator import wrap_int32, wrap_int64, zero_aware_gcd
 from .ir_mutator_with_analyzer import READ_STATE, side_effect
 from .pattern_match import (
     RuleTable,
@@ -138,7 +138,7 @@ def _extract_constant_offset(expr: PrimExpr) -> tuple[PrimExpr, int]:
         return expr.a, expr.b.value
     if type(expr) is Sub:
         if type(expr.b) is IntImm:
-            return expr.a, -expr.b.value
+            return expr.a, wrap_int64(-expr.b.value)
         if type(expr.a) is IntImm:
             return expr.b, expr.a.value
     return expr, 0
@@ -149,13 +149,14 @@ def _merge_constants(s, a, b) -> PrimExpr | None:
     rhs, rhs_offset = _extract_constant_offset(b)
     if lhs_offset == 0 and rhs_offset == 0:
         return None
-    difference = rhs_offset - lhs_offset
+    # 64 bit arithmetic, as in the original.
+    difference = wrap_int64(rhs_offset - lhs_offset)
     if difference == 0:
         return s.recursive_rewrite(less(lhs, rhs))
     if difference == 1:
         return s.recursive_rewrite(less_equal(lhs, rhs))
     if difference < 0 and rhs_offset != 0:
-        return s.recursive_rewrite(less(tir.add(lhs, IntImm(lhs.dtype, -difference)), rhs))
+        return s.recursive_rewrite(less(tir.add(lhs, IntImm(lhs.dtype, wrap_int64(-difference))), rhs))
     if difference > 0 and lhs_offset != 0:
         return s.recursive_rewrite(less(lhs, tir.add(rhs, IntImm(rhs.dtype, difference))))
     return None
