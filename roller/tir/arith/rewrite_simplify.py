@@ -54,6 +54,7 @@ from ..expr import (
     less,
     less_equal,
     logical_and,
+    logical_not,
     logical_or,
     make_zero,
     not_equal,
@@ -115,9 +116,9 @@ def normalize_boolean_operators(expr: PrimExpr) -> PrimExpr:
     if kind is Not:
         return normalize_boolean_operators(inner.a)
     if kind is Or:
-        return logical_and(normalize_boolean_operators(Not(inner.a)), normalize_boolean_operators(Not(inner.b)))
+        return logical_and(_negated(inner.a), _negated(inner.b))
     if kind is And:
-        return logical_or(normalize_boolean_operators(Not(inner.a)), normalize_boolean_operators(Not(inner.b)))
+        return logical_or(_negated(inner.a), _negated(inner.b))
     if kind is LT:
         return less_equal(inner.b, inner.a)
     if kind is GT:
@@ -131,6 +132,10 @@ def normalize_boolean_operators(expr: PrimExpr) -> PrimExpr:
     if kind is NE:
         return equal(inner.a, inner.b)
     return expr
+
+
+def _negated(expr: PrimExpr) -> PrimExpr:
+    return normalize_boolean_operators(logical_not(expr))
 
 
 # tvm: src/arith/rewrite_simplify.cc (RewriteSimplifier::Impl)
@@ -148,12 +153,14 @@ class RewriteSimplifierImpl(IRMutatorWithAnalyzer):
         self.var_map = dict(other.var_map)
         self.literal_constraints = list(other.literal_constraints)
         self.recur_depth = 0
+        self.analyzer.epoch += 1
 
     def update(self, var: Var, info: PrimExpr, allow_override: bool = False) -> None:
         """Put `info` for the variable from now on. Raises TirError if something else was put for it before."""
         if not allow_override and var in self.var_map and not deep_equal(self.var_map[var], info):
             raise TirError(f"{var.name} stands for {self.var_map[var]}, it cannot be updated to {info}")
         self.var_map[var] = info
+        self.analyzer.epoch += 1
 
     def enter_constraint(self, constraint: PrimExpr, is_assume: bool = False) -> Callable[[], None]:
         """Know the constraint until the returned function is called."""
@@ -168,8 +175,10 @@ class RewriteSimplifierImpl(IRMutatorWithAnalyzer):
                     negation = equal(part, make_zero(part.dtype))
                 self.literal_constraints.append(Not(negation))
         new_size = len(self.literal_constraints)
+        self.analyzer.epoch += 1
 
         def recover() -> None:
+            self.analyzer.epoch += 1
             if len(self.literal_constraints) != new_size:
                 raise TirError("constraints have to be left in the opposite order of entering them")
             del self.literal_constraints[old_size:]
