@@ -43,15 +43,20 @@ def coalesced_factor(subtensor: Sequence[int], tensor: Sequence[int]) -> int:
     Both are shapes in elements. The innermost extents count up to and including the first that does not span its axis.
     Raises an IndexError (MissingPart) for an empty shape, and where the axes of ``tensor`` run out.
     """
-    if not subtensor or not tensor:
+    ndim = len(subtensor)
+    axes = 1
+    while axes <= len(tensor) and axes < ndim and not subtensor[-axes] != tensor[-axes]:
+        axes += 1
+    if axes > len(tensor) or ndim == 0:
         raise MissingPart(
             f"no extent to coalesce: a region of shape {list(subtensor)} in a tensor of shape {list(tensor)} "
             "(carver needs at least one space axis, longer than 1, per tensor)"
         )
-    innermost = subtensor[-1]
-    if len(subtensor) == 1 or innermost != tensor[-1]:
-        return innermost
-    return innermost * coalesced_factor(subtensor[:-1], tensor[:-1])
+    # From the outermost axis on, as in carver's recursion: for expressions, which wrap around, the order counts.
+    factor = subtensor[-axes]
+    for axis in range(axes - 1, 0, -1):
+        factor = subtensor[-axis] * factor
+    return factor
 
 
 # vendored: carver/roller/policy/common.py:41-52

@@ -116,6 +116,7 @@ class Edge:
     src_id: int
     dst_id: int
 
+    # NOTE: no vendored counterpart; the nodes by name, where the dataclass would print each with all of theirs.
     def __repr__(self) -> str:
         return f"<Edge, {self.src_node.name}[{self.src_id}] -> {self.dst_node.name}[{self.dst_id}]>"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..arch.errors import CarverError
 
 
+# NOTE: no vendored counterpart; the error that two plans raise, needed before they are defined.
 class NotImplementedCode(CarverError, NotImplementedError):
     """A plan that carver names but has no code for."""
 

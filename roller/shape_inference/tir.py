@@ -8,6 +8,7 @@ follows it. Once that is done (``construct_dependency_target``), a tile is only 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...arch.errors import CarverError
@@ -243,9 +244,9 @@ class InputShapeInference:
             self.reduce_axes += dep.block_analyzer.get_reduce_axis(dep.block)
         self.dep_analysis = DependencyAnalysis(self.deps)
         self.dep_analysis.analyze()
-        # Additions: what `infer` finds out once per target, and the reduction axes as numbers.
-        self._compiled: dict[tuple[tuple[str, ...], str], tuple[list[list[Index]], bool]] = {}
-        self._reduce_domains: list[tuple[str, Var, int, int]] | None = None
+        # Additions: what `infer` finds out once, by outputs and targets, and by reduction steps.
+        self._plans: dict[tuple[tuple[str, ...], tuple[str, ...] | None], Plan] = {}
+        self._reduce_bounds: dict[tuple[tuple[str, int], ...], dict[Var, Bound]] = {}
 
     # vendored: carver/roller/shape_inference/tir.py:176-226
     def construct_dependency_target(
@@ -316,29 +317,22 @@ class InputShapeInference:
         Extents span from the least to the greatest index. The second dict has the buffers whose region was taken
         from a stage on the way to the only output, with the output's name.
         """
-        compute_targets = tuple(shape)
-        input_vars, mapping = self.construct_dependency_target(compute_targets)
-        bounds = self._bound_variables(input_vars, shape, rstep or {})
+        plan = self._plan(tuple(shape), None if targets is None else tuple(targets))
+        # No variable is both an axis of an output and a reduction axis.
+        bounds = self._bound_reductions(rstep or {}).copy()
+        for variables, tile in zip(plan.input_vars, shape.values()):
+            for var, bound in zip(variables, tile):
+                bounds[var] = (bound.min_value, bound.max_value)
 
         results: dict[str, list[int]] = {}
-        intermediate_bind: dict[str, str] = {}
-        for name in mapping:
-            if targets is not None and name not in targets:
-                continue
-            compiled = self._compiled.get((compute_targets, name))
-            if compiled is None:
-                compiled = self._compile(compute_targets, name, mapping)
-            regions, is_taken_from_between = compiled
-            if is_taken_from_between:
-                intermediate_bind[name] = compute_targets[0]
-            if len(regions) == 1:
-                limits = [index.bound(bounds) for index in regions[0]]
-            elif regions:
-                limits = _cover([[index.bound(bounds) for index in region] for region in regions])
-            else:
-                continue
-            results[name] = [highest - lowest + 1 for lowest, highest in limits]
-        return results, intermediate_bind
+        for name, regions in plan.regions.items():
+            merged: list[Bound] | None = None
+            for region in regions:
+                limits = [bounds[i.single] if i.single in bounds else i.bound(bounds) for i in region]
+                merged = limits if merged is None else _cover(merged, limits)
+            if merged is not None:
+                results[name] = [highest - lowest + 1 for lowest, highest in merged]
+        return results, plan.intermediate_bind.copy()
 
     # vendored: carver/roller/shape_inference/tir.py:280-296
     def get_input_exprs(self, output_exprs: dict[str, Sequence[PrimExpr]]) -> dict[str, list[PrimExpr]]:
@@ -357,33 +351,34 @@ class InputShapeInference:
 
     # -- Additions to the class: the parts of `infer` that are the same for all tiles ------------------------------
 
-    def _bound_variables(
-        self, input_vars: list[list[Var]], shape: dict[str, Sequence[ConstIntBound]], rstep: dict[str, int]
-    ) -> dict[Var, Bound]:
-        """The bound of each variable: outputs' axes from the tile, then the reduction axes."""
-        bounds: dict[Var, Bound] = {}
-        for variables, tile in zip(input_vars, shape.values()):
-            for var, bound in zip(variables, tile):
-                bounds[var] = (bound.min_value, bound.max_value)
-        if self._reduce_domains is None:
-            self._reduce_domains = [_constant_domain(axis) for axis in self.reduce_axes]
-        for name, var, start, extent in self._reduce_domains:
-            steps = extent
-            if name in rstep and rstep[name] < extent:
-                steps = rstep[name]
-            bounds[var] = (start, start + steps - 1)
+    def _bound_reductions(self, rstep: dict[str, int]) -> dict[Var, Bound]:
+        """The bound of each reduction axis: its steps where these are fewer than its extent."""
+        key = tuple(rstep.items())
+        bounds = self._reduce_bounds.get(key)
+        if bounds is None:
+            bounds = self._reduce_bounds[key] = {}
+            for axis in self.reduce_axes:
+                start, extent = _constant_domain(axis)
+                steps = min(extent, rstep.get(axis.var.name, extent))
+                bounds[axis.var] = (start, start + steps - 1)
         return bounds
 
-    def _compile(
-        self, compute_targets: tuple[str, ...], name: str, mapping: dict[str, list[Region]]
-    ) -> tuple[list[list[Index]], bool]:
-        """The places of a buffer, ready to be bounded, and whether they are a stage's on the way to the output."""
-        regions, is_taken_from_between = mapping[name], False
-        if len(compute_targets) == 1:
-            regions, is_taken_from_between = self._replace_by_stage_between(compute_targets[0], name, mapping)
-        compiled = [[Index(index) for index in region] for region in regions], is_taken_from_between
-        self._compiled[compute_targets, name] = compiled
-        return compiled
+    def _plan(self, compute_targets: tuple[str, ...], targets: tuple[str, ...] | None) -> Plan:
+        """What `infer` has to bound for these outputs and targets."""
+        plan = self._plans.get((compute_targets, targets))
+        if plan is None:
+            input_vars, mapping = self.construct_dependency_target(compute_targets)
+            plan = Plan(input_vars)
+            for name, regions in mapping.items():
+                if targets is not None and name not in targets:
+                    continue
+                if len(compute_targets) == 1:
+                    regions, is_replaced = self._replace_by_stage_between(compute_targets[0], name, mapping)
+                    if is_replaced:
+                        plan.intermediate_bind[name] = compute_targets[0]
+                plan.regions[name] = [[Index(index) for index in region] for region in regions]
+            self._plans[compute_targets, targets] = plan
+        return plan
 
     def _replace_by_stage_between(
         self, compute_target: str, name: str, mapping: dict[str, list[Region]]
@@ -493,7 +488,7 @@ class Index:
     """An index of a place, to be bounded for many tiles.
 
     Its bound depends on the bounds of its own variables only, and these take few values over a search, so every
-    answer is kept.
+    answer is kept. ``single`` is the variable where the index is nothing else: its bound is the answer then.
     """
 
     __slots__ = ("expr", "variables", "known", "single")
@@ -506,8 +501,6 @@ class Index:
 
     def bound(self, bounds: dict[Var, Bound]) -> Bound:
         """The least and the greatest value; variables without a bound may be anything their dtype holds."""
-        if self.single is not None and self.single in bounds:
-            return bounds[self.single]
         key = tuple([bounds.get(var) for var in self.variables])
         found = self.known.get(key)
         if found is None:
@@ -526,12 +519,22 @@ class Index:
         return f"<Index {self.expr}>"
 
 
-def _cover(bounds_of_regions: list[list[Bound]]) -> list[Bound]:
-    """The bounds that cover all regions, over the shortest."""
-    merged = bounds_of_regions[0]
-    for bounds in bounds_of_regions[1:]:
-        merged = [(min(x[0], y[0]), max(x[1], y[1])) for x, y in zip(merged, bounds)]
-    return merged
+@dataclass
+class Plan:
+    """What `infer` has to bound for some outputs and targets.
+
+    ``input_vars`` are the axes of each output, ``regions`` the places of each target by name, ``intermediate_bind``
+    the targets whose place is that of a stage on the way to the output.
+    """
+
+    input_vars: list[list[Var]]
+    regions: dict[str, list[list[Index]]] = field(default_factory=dict)
+    intermediate_bind: dict[str, str] = field(default_factory=dict)
+
+
+def _cover(x: list[Bound], y: list[Bound]) -> list[Bound]:
+    """The bounds that cover two regions, over the shorter of the two."""
+    return [(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(x, y)]
 
 
 def _written_buffer(dep: Statement) -> Buffer:
@@ -568,12 +571,12 @@ def _is_same_index(a: PrimExpr, b: PrimExpr) -> bool:
     return structural_equal(a, b)
 
 
-def _constant_domain(axis: IterInfo) -> tuple[str, Var, int, int]:
+def _constant_domain(axis: IterInfo) -> tuple[int, int]:
     domain = axis.dom
     for end in (domain.min, domain.extent):
         if not isinstance(end, IntImm):
             raise NotAConstantDomain(f"the reduction axis {axis.var.name} has the domain {domain}, not a constant one")
-    return axis.var.name, axis.var, domain.min.value, domain.extent.value
+    return domain.min.value, domain.extent.value
 
 
 class NotAConstantDomain(CarverError, TypeError):

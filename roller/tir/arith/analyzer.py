@@ -69,6 +69,7 @@ _LATE_SUB_ANALYZERS = {
     "transitive_comparisons": ("transitive_comparisons", "TransitiveComparisonAnalyzer"),
     "prover": ("prover", "Prover"),
 }
+_late_classes: dict[str, type] = {}
 
 
 # tvm: src/arith/analyzer.cc (Analyzer)
@@ -108,9 +109,12 @@ class Analyzer:
         """Make a sub-analyzer that has not been used yet (Python asks here only for an attribute that is not set)."""
         if name not in _LATE_SUB_ANALYZERS:
             raise AttributeError(f"'Analyzer' object has no attribute {name!r}")
-        module_name, class_name = _LATE_SUB_ANALYZERS[name]
-        module = import_module("." + module_name, __package__)
-        sub_analyzer = getattr(module, class_name)(self)
+        late_class = _late_classes.get(name)
+        if late_class is None:
+            module_name, class_name = _LATE_SUB_ANALYZERS[name]
+            module = import_module("." + module_name, __package__)
+            late_class = _late_classes[name] = getattr(module, class_name)
+        sub_analyzer = late_class(self)
         setattr(self, name, sub_analyzer)
         return sub_analyzer
 

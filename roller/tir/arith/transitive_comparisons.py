@@ -172,7 +172,7 @@ class TransitiveComparisonAnalyzer:
         prev_bindings: the range each variable was bound to, to notice contradictions.
     """
 
-    __slots__ = ("_expr_to_key", "_key_owners", "knowns", "parent", "prev_bindings", "scoped_knowns")
+    __slots__ = ("_expr_to_key", "_key_owners", "_pending", "knowns", "parent", "prev_bindings", "scoped_knowns")
 
     def __init__(self, parent=None) -> None:
         self.parent = parent
@@ -182,10 +182,14 @@ class TransitiveComparisonAnalyzer:
         self.prev_bindings: dict[Var, Range] = {}
         self.knowns: list[Comparison] = []
         self.scoped_knowns: list[Comparison] = []
+        # Bindings that are not in `knowns` yet: most analyzers are never asked to compare.
+        self._pending: list[tuple[Var, Range]] = []
 
     def copy_from(self, other: TransitiveComparisonAnalyzer) -> None:
         """Take over what another analyzer knows."""
         self._changed()
+        other._settle()
+        self._pending = []
         self._expr_to_key = dict(other._expr_to_key)
         self._key_owners = list(other._key_owners)
         self.prev_bindings = dict(other.prev_bindings)
@@ -208,6 +212,8 @@ class TransitiveComparisonAnalyzer:
             if lhs_expr.value < rhs_expr.value:
                 return CompareResult.LT
             return CompareResult.GT if lhs_expr.value > rhs_expr.value else CompareResult.EQ
+        if self._pending:
+            self._settle()
         if not self.knowns and not self.scoped_knowns:
             return CompareResult.UNKNOWN
 
@@ -239,19 +245,27 @@ class TransitiveComparisonAnalyzer:
                     raise InternalError(
                         f"Binding of variable {var} as {dom} conflicts with previous binding as {previous}"
                     )
+                self._settle()
                 key = self._expr_to_key.get(structural_key(var))
                 self.knowns = [known for known in self.knowns if known.lhs != key]
         self._changed()
         self.prev_bindings[var] = dom
-        if is_const_int(dom.extent, 1):
-            self._add_known(equal(var, dom.min), self.knowns)
-        else:
-            self._add_known(greater_equal(var, dom.min), self.knowns)
-            self._add_known(less(var, add(dom.min, dom.extent)), self.knowns)
+        self._pending.append((var, dom))
+
+    def _settle(self) -> None:
+        """Put the pending bindings into `knowns`, in the order in which they came."""
+        for var, dom in self._pending:
+            if is_const_int(dom.extent, 1):
+                self._add_known(equal(var, dom.min), self.knowns)
+            else:
+                self._add_known(greater_equal(var, dom.min), self.knowns)
+                self._add_known(less(var, add(dom.min, dom.extent)), self.knowns)
+        self._pending = []
 
     # tvm: src/arith/transitive_comparison_analyzer.cc (TransitiveComparisonAnalyzer::Impl::EnterConstraint)
     def enter_constraint(self, constraint: PrimExpr) -> Callable[[], None]:
         """Use a condition until the returned function is called."""
+        self._settle()
         old_size = len(self.scoped_knowns)
         self._add_known(constraint, self.scoped_knowns)
         new_size = len(self.scoped_knowns)
