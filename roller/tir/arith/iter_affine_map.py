@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..dtypes import is_int, is_uint
+from ..dtypes import is_index_type, is_int, is_uint
 from ..expr import (
+    FALSE,
     GE,
     GT,
     LE,
@@ -216,9 +217,15 @@ def detect_iter_map(
     check_level = _level(check_level)
     indices = [convert(index) for index in indices]
     predicate = convert(predicate)
+    result = IterMapResult()
+    if is_one(predicate):
+        plain = _detect_plain(indices, input_iters, check_level, simplify_trivial_iterators)
+        if plain is not None:
+            result.indices = plain
+            result.padding_predicate = FALSE
+            return result
     if analyzer is None:
         analyzer = Analyzer()
-    result = IterMapResult()
     if not iter_range_sanity_check(input_iters):
         result.errors.append("invalid iterators: their ranges may not depend on each other")
         return result
@@ -267,6 +274,71 @@ def detect_iter_map(
     return result
 
 
+def _is_trivial(dom: Range) -> bool:
+    return type(dom.min) is IntImm and is_one(dom.extent)
+
+
+def _is_whole(index: Var, dom: Range) -> bool:
+    """Whether an iterator runs over [0, c) with a constant c, all in one dtype."""
+    return is_zero(dom.min) and type(dom.extent) is IntImm and dom.extent.dtype == index.dtype
+
+
+def _detect_plain(
+    indices: list[PrimExpr],
+    input_iters: Mapping[Var, Range],
+    check_level: IterMapLevel,
+    simplify_trivial_iterators: bool,
+) -> list[IterSumExpr] | None:
+    """The map of indices that are constants or distinct iterators, which is what the rewriter makes of them.
+
+    None for others. Most indices are so plain that this saves most of the time that schedules take.
+    """
+    for index in indices:
+        if type(index) is not Var and type(index) is not IntImm:
+            return None
+    for dom in input_iters.values():
+        if type(dom.min) is not IntImm or type(dom.extent) is not IntImm:
+            return None
+    used: set[Var] = set()
+    found: list[IterSumExpr] = []
+    for index in indices:
+        if type(index) is IntImm:
+            found.append(IterSumExpr((), index))
+            continue
+        dom = input_iters.get(index)
+        if dom is None or index in used:
+            return None
+        if simplify_trivial_iterators and _is_trivial(dom):
+            found.append(IterSumExpr((), dom.min))
+            continue
+        if not _is_whole(index, dom):
+            return None
+        used.add(index)
+        zero = make_const(index.dtype, 0)
+        fused = IterSumExpr((IterSplitExpr(IterMark(index, dom.extent)),), zero)
+        found.append(IterSumExpr((IterSplitExpr(IterMark(fused, dom.extent)),), zero))
+    if check_level == IterMapLevel.Bijective:
+        for var, dom in input_iters.items():
+            if var not in used and not is_one(dom.extent):
+                return None
+    return found
+
+
+def _simplify_plain(
+    indices: list[PrimExpr], input_iters: Mapping[Var, Range], simplify_trivial_iterators: bool
+) -> list[PrimExpr] | None:
+    """Iterators and constants that come back as they are, whether or not they form a map; None for other indices."""
+    for index in indices:
+        if type(index) is IntImm and is_index_type(index.dtype):
+            continue
+        if type(index) is not Var:
+            return None
+        dom = input_iters.get(index)
+        if dom is None or not _is_whole(index, dom) or (simplify_trivial_iterators and _is_trivial(dom)):
+            return None
+    return indices
+
+
 # tvm: src/arith/iter_affine_map.cc (NormalizeToIterSum)
 def normalize_to_iter_sum(index, input_iters: Mapping[Var, Range], analyzer: Analyzer | None = None) -> IterSumExpr:
     """An index as a sum of splits, sorted by descending constant of their scale, then by its number of symbols.
@@ -293,6 +365,10 @@ def iter_map_simplify(
     check_level = _level(check_level)
     indices = [convert(index) for index in indices]
     predicate = convert(predicate)
+    # A predicate may narrow the ranges of iterators, so this is for maps without one.
+    plain = _simplify_plain(indices, input_iters, simplify_trivial_iterators) if is_one(predicate) else None
+    if plain is not None:
+        return plain
     if analyzer is None:
         analyzer = Analyzer()
     if not iter_range_sanity_check(input_iters):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
+from functools import cache
 
 from ..dtypes import is_index_type
 from ..expr import (
@@ -49,7 +50,6 @@ from ..expr import (
     logical_and,
     logical_or,
     make_const,
-    make_zero,
     map_children,
     max_,
     min_,
@@ -65,6 +65,16 @@ from .int_operator import InternalError, least_common_multiple, wrap_int32
 # --------------------------------------------------------------------------------------------------------------------
 # Nodes (include/tvm/arith/iter_affine_map.h)
 # --------------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _zero(dtype: str) -> PrimExpr:
+    return make_const(dtype, 0)
+
+
+@cache
+def _one(dtype: str) -> PrimExpr:
+    return make_const(dtype, 1)
 
 
 class IterMapLevel(IntEnum):
@@ -118,9 +128,9 @@ class IterSplitExpr(IterMapExpr):
     def __init__(self, source: IterMark, lower_factor=None, extent=None, scale=None):
         self.dtype = source.source.dtype
         self.source = source
-        self.lower_factor = make_const(self.dtype, 1) if lower_factor is None else convert(lower_factor)
+        self.lower_factor = _one(self.dtype) if lower_factor is None else convert(lower_factor)
         self.extent = source.extent if extent is None else convert(extent)
-        self.scale = make_const(self.dtype, 1) if scale is None else convert(scale)
+        self.scale = _one(self.dtype) if scale is None else convert(scale)
 
     def children(self) -> tuple:
         return (self.source.source, self.source.extent, self.lower_factor, self.extent, self.scale)
@@ -208,7 +218,7 @@ def unpack_product(value: PrimExpr) -> list[PrimExpr]:
 def mul_and_normalize(lhs: PrimExpr, rhs: PrimExpr) -> PrimExpr:
     """``lhs * rhs`` with the constants gathered in one last factor."""
     constant = 1
-    result = make_const(lhs.dtype, 1)
+    result = _one(lhs.dtype)
     for factor in unpack_product(lhs) + unpack_product(rhs):
         if type(factor) is IntImm:
             constant *= factor.value
@@ -401,9 +411,9 @@ class _IterPaddingInfo:
     __slots__ = ("padding_factor", "left_pad", "right_pad", "padded")
 
     def __init__(self):
-        self.padding_factor: PrimExpr = IntImm("int32", 1)
-        self.left_pad: PrimExpr = IntImm("int32", 0)
-        self.right_pad: PrimExpr = IntImm("int32", 0)
+        self.padding_factor: PrimExpr = _one("int32")
+        self.left_pad: PrimExpr = _zero("int32")
+        self.right_pad: PrimExpr = _zero("int32")
         self.padded: IterMark | None = None
 
 
@@ -411,7 +421,7 @@ def _to_iter_sum(expr: PrimExpr) -> IterSumExpr:
     if type(expr) is IterSumExpr:
         return expr
     if type(expr) is IterSplitExpr:
-        return IterSumExpr((expr,), make_zero(expr.dtype))
+        return IterSumExpr((expr,), _zero(expr.dtype))
     return IterSumExpr((), expr)
 
 
@@ -429,7 +439,7 @@ def _add_split(args: list[IterSplitExpr], rhs: IterSplitExpr, sign: int) -> None
     if sign > 0:
         args.append(rhs)
     else:
-        args.append(rhs.replace(scale=sub(make_zero(rhs.scale.dtype), rhs.scale)))
+        args.append(rhs.replace(scale=sub(_zero(rhs.scale.dtype), rhs.scale)))
 
 
 # tvm: src/arith/iter_affine_map.cc (ApproxLeastCommonMultiple)
@@ -438,7 +448,7 @@ def approx_least_common_multiple(a: PrimExpr, b: PrimExpr, analyzer) -> PrimExpr
 
     def split(e: PrimExpr) -> tuple[PrimExpr, int]:
         if type(e) is IntImm:
-            return IntImm("int32", 1), e.value
+            return _one("int32"), e.value
         if type(e) is Mul and type(e.b) is IntImm:
             return e.a, e.b.value
         if type(e) is Mul and type(e.a) is IntImm:
@@ -480,8 +490,11 @@ class IterMapRewriter:
         self.padding_predicate: PrimExpr = FALSE
         # Whether the first pass found an iterator that has to be padded.
         self.requires_padding = False
+        # Blocks know many more iterators than an index uses: what stands for one is made when it is met.
+        self._input_iters = input_iters
+        self._simplify_trivial_iterators = simplify_trivial_iterators
         self._var_map: dict[Var, IterMapExpr] = {}
-        self._input_marks: list[IterMark] = []
+        self._input_marks: dict[Var, IterMark] = {}
         # Marks that are equal get the same padding: (i-1) in [(i-1)%8, ((i-1)//8)%4, (i-1)//32] is left-padded by 31
         # each time.
         self._padded_iter_map = _MarkTable()  # mark -> _IterPaddingInfo
@@ -494,18 +507,6 @@ class IterMapRewriter:
         self._sum_fuse_map = _SumTable()  # flattened -> _IterMarkWithOffset of the structured form
         self._flattened_map = _SumTable()  # structured -> flattened
         self._constrained_iters_flattened: list[IterSumExpr] = []
-
-        for var, dom in input_iters.items():
-            if simplify_trivial_iterators and is_one(dom.extent):
-                self._var_map[var] = IterSumExpr((), dom.min)
-            elif is_zero(dom.min):
-                mark = IterMark(var, dom.extent)
-                self._var_map[var] = IterSplitExpr(mark)
-                self._input_marks.append(mark)
-            else:
-                mark = IterMark(sub(var, dom.min), dom.extent)
-                self._var_map[var] = _to_iter_sum(IterSplitExpr(mark)).replace(base=dom.min)
-                self._input_marks.append(mark)
 
     # ---- entry points
 
@@ -543,9 +544,11 @@ class IterMapRewriter:
             if not self._try_normalize_splits(mark, collector.splits_of(mark), check_level):
                 return False
         if check_level == IterMapLevel.Bijective:
-            for mark in self._input_marks:
-                if id(mark) not in collector.visited and not is_one(mark.extent):
-                    return False
+            for var, dom in self._input_iters.items():
+                if not is_one(dom.extent):
+                    mark = self._input_marks.get(var)
+                    if mark is None or id(mark) not in collector.visited:
+                        return False
         return True
 
     def check_constraints(self) -> bool:
@@ -586,7 +589,27 @@ class IterMapRewriter:
         return map_children(expr, self._visit)
 
     def _visit_var(self, op: Var) -> PrimExpr:
-        return self._var_map.get(op, op)
+        known = self._var_map.get(op)
+        if known is not None:
+            return known
+        dom = self._input_iters.get(op)
+        if dom is None:
+            return op
+        iterator = self._make_iterator(op, dom)
+        self._var_map[op] = iterator
+        return iterator
+
+    def _make_iterator(self, var: Var, dom: Range) -> IterMapExpr:
+        """What stands for an input iterator: its value if that is a single one, else all of its mark."""
+        if self._simplify_trivial_iterators and is_one(dom.extent):
+            return IterSumExpr((), dom.min)
+        if is_zero(dom.min):
+            mark = IterMark(var, dom.extent)
+            self._input_marks[var] = mark
+            return IterSplitExpr(mark)
+        mark = IterMark(sub(var, dom.min), dom.extent)
+        self._input_marks[var] = mark
+        return _to_iter_sum(IterSplitExpr(mark)).replace(base=dom.min)
 
     def _mutate_operands(self, op) -> tuple[PrimExpr, PrimExpr, PrimExpr | None]:
         """The mutated operands, and the result if it takes nothing of iterator maps to find it."""
@@ -662,7 +685,7 @@ class IterMapRewriter:
     def _preprocess_dividend(self, dividend: IterMapExpr, original: PrimExpr) -> IterSumExpr | None:
         """The dividend as one split plus a base; None when it has no split or cannot be fused into one."""
         if type(dividend) is IterSplitExpr:
-            return IterSumExpr((dividend,), make_zero(dividend.dtype))
+            return IterSumExpr((dividend,), _zero(dividend.dtype))
         if not dividend.args:
             return None
         if len(dividend.args) == 1:
@@ -706,7 +729,7 @@ class IterMapRewriter:
         # ... and so much above that it ends at one.
         right_edge = add(left_pad, split.extent)
         if self._can_prove_divisible(right_edge, divisor):
-            right_pad: PrimExpr = IntImm("int32", 0)
+            right_pad: PrimExpr = _zero("int32")
         else:
             right_pad = analyzer.simplify(floormod(neg(right_edge), divisor))
 
@@ -720,7 +743,7 @@ class IterMapRewriter:
                 info.padding_factor, mul(divisor, split.lower_factor), analyzer
             )
             if is_zero(left_pad) and is_zero(right_pad):
-                return split, IntImm("int32", 0)
+                return split, _zero("int32")
             self.requires_padding = True
             info.left_pad = max_(info.left_pad, mul(left_pad, split.lower_factor))
             # Only the extent matters in this pass; how padded iterators relate is left to the second.
@@ -755,7 +778,7 @@ class IterMapRewriter:
         left_pad, factor = info.left_pad, info.padding_factor
         right_edge = add(mark.extent, left_pad)
         if self._can_prove_divisible(right_edge, factor):
-            right_pad: PrimExpr = IntImm("int32", 0)
+            right_pad: PrimExpr = _zero("int32")
         else:
             right_pad = floormod(neg(right_edge), factor)
         padded_extent = self.analyzer.simplify(add(right_edge, right_pad))
@@ -794,11 +817,11 @@ class IterMapRewriter:
                 return IterSumExpr((lhs.replace(scale=floordiv(lhs.scale, rhs)),), floordiv(base, rhs))
             if divisible(rhs, lhs.scale) and is_zero(base):
                 rhs = floordiv(rhs, lhs.scale)
-                lhs = lhs.replace(scale=make_const(rhs.dtype, 1))
+                lhs = lhs.replace(scale=_one(rhs.dtype))
             elif divisible(rhs, lhs.scale) and divisible(base, lhs.scale):
                 base = floordiv(base, lhs.scale)
                 rhs = floordiv(rhs, lhs.scale)
-                lhs = lhs.replace(scale=make_const(rhs.dtype, 1))
+                lhs = lhs.replace(scale=_one(rhs.dtype))
             else:
                 self.errors.append(f"no iterator map: neither of scale {lhs.scale} and divisor {rhs} divides the other")
                 return None
@@ -825,7 +848,7 @@ class IterMapRewriter:
                 IterMark(padded, padded.extent),
                 rhs,
                 analyzer.simplify(ceildiv(padded.extent, rhs)),
-                make_const(rhs.dtype, 1),
+                _one(rhs.dtype),
             )
 
         new_base = analyzer.simplify(floordiv(sub(base, left_pad), rhs), 6)
@@ -835,12 +858,12 @@ class IterMapRewriter:
     def _split_floormod_const(self, lhs: IterSplitExpr, base: PrimExpr, rhs: PrimExpr) -> PrimExpr | None:
         """``(lhs + base) % rhs``, or None when it is no iterator map."""
         if is_one(rhs):
-            return make_zero(lhs.dtype)
+            return _zero(lhs.dtype)
 
         if not is_one(lhs.scale):
             divisible = self._can_prove_divisible
             if divisible(lhs.scale, rhs) and divisible(base, rhs):
-                return make_zero(lhs.dtype)
+                return _zero(lhs.dtype)
             if divisible(rhs, lhs.scale) and is_zero(base):
                 rhs = floordiv(rhs, lhs.scale)
             elif divisible(rhs, lhs.scale) and divisible(base, lhs.scale):
@@ -893,7 +916,7 @@ class IterMapRewriter:
         can_prove_equal = self.analyzer.can_prove_equal
         used = [False] * len(splits)
         iters: list[IterSplitExpr] = []
-        expected_lower_factor = make_const(mark.source.dtype, 1)
+        expected_lower_factor = _one(mark.source.dtype)
         for _ in splits:
             found = None
             for j, split in enumerate(splits):
@@ -967,7 +990,7 @@ class IterMapRewriter:
         """Fuse the iterators of a constraint ``induced_min <= expr < induced_max`` into a mark of that extent."""
         base = expr.base
         if not is_zero(base):
-            expr = expr.replace(base=IntImm("int32", 0))
+            expr = expr.replace(base=_zero("int32"))
             if induced_min is not None:
                 induced_min = sub(induced_min, base)
             if induced_max is not None:
@@ -988,7 +1011,7 @@ class IterMapRewriter:
             raise InternalError(f"no fused form is known of {flattened_form}")
         iter_min = known.offset
         iter_max = add(iter_min, known.mark.extent)
-        iter_min_delta = make_const(iter_min.dtype, 0)
+        iter_min_delta = _zero(iter_min.dtype)
         if induced_min is not None:
             iter_min_delta = sub(max_(induced_min, iter_min), iter_min)
             iter_min = max_(induced_min, iter_min)
@@ -1035,7 +1058,7 @@ class IterMapRewriter:
         for split in expr.args:
             symbols = 0
             constant = 1
-            scale = make_const(split.dtype, 1)
+            scale = _one(split.dtype)
             for factor in unpack_product(split.scale):
                 if type(factor) is IntImm:
                     constant *= factor.value
@@ -1209,7 +1232,7 @@ class IterMapRewriter:
 
         flattened_iters: list[IterSplitExpr] = []
         grouped_iters: list[IterSplitExpr] = []
-        zero = make_const(expr.dtype, 0)
+        zero = _zero(expr.dtype)
         expected_extra_base = zero
         tail_extent = zero
         expected_scale = base_scale
@@ -1323,7 +1346,7 @@ class IterMapToExprNormalizer:
         return map_children(expr, self.convert)
 
     def _convert_sum(self, expr: IterSumExpr) -> PrimExpr:
-        result: PrimExpr = IntImm("int32", 0)
+        result: PrimExpr = _zero("int32")
         for arg in expr.args:
             result = add(result, self._convert_split(arg))
         return add(result, expr.base)
@@ -1339,7 +1362,7 @@ class IterMapToExprNormalizer:
         ):
             # Always 0. An iterator that was trivial to begin with is kept: tensorization looks for it.
             if is_one(expr.extent) and not is_one(mark.extent):
-                return make_const(expr.extent.dtype, 0)
+                return _zero(expr.extent.dtype)
             return mul(floordiv(source, expr.lower_factor), expr.scale)
         full_extent = self.analyzer.canonical_simplify(mul(expr.extent, expr.lower_factor))
         return mul(floordiv(floormod(source, full_extent), expr.lower_factor), expr.scale)
