@@ -5,7 +5,7 @@ Stands in for src/tirx/analysis/verify_well_formed.cc, as far as functions made 
 
 from __future__ import annotations
 
-from .expr import BufferLoad, PrimExpr, TirError, Var, children
+from .expr import BufferLoad, Let, PrimExpr, TirError, Var, children
 from .stmt import Bind, Buffer, BufferStore, For, PrimFunc, SBlock, Stmt
 
 
@@ -44,6 +44,8 @@ class _Verifier:
             return
         if type(expr) is BufferLoad:
             self.buffer(expr.buffer, where)
+        if type(expr) is Let:
+            self.defined.add(expr.var)
         for child in children(expr):
             self.expr(child, where)
 
