@@ -16,6 +16,7 @@ from ..arch.errors import CarverError
 from . import analysis
 from .analysis import BlockInfo, IterInfo, get_reduction_blocks, normalize_prim_func
 from .shape_inference import get_analyzer_by_tir
+from .shape_inference.tir import Regions
 from .tir.arith import ConstIntBound
 from .tir.dtypes import DataType
 from .tir.expr import IntImm, PrimExpr, Var
@@ -269,6 +270,7 @@ class PrimFuncNode(Node):
         self._space_dim: list[int] | None = None
         self._tensorcore_axis: tuple[int, ...] | None = None
         self._stage_names: list[str] | None = None
+        self._known_regions: dict[tuple, Regions] = {}
         self._footprint_candidates: list[CacheCandidate] | None = None
         self._limits: dict[Buffer, tuple[int, ...] | None] = {}
 
@@ -380,23 +382,17 @@ class PrimFuncNode(Node):
         ``rstep`` cuts reduction axes, named by variable, to that many steps. Extents are not clipped by the buffers'.
         The second dict names the buffers whose region was taken from a stage in between.
         """
-        if self._stage_names is None:
-            outputs = [self.block_analyzer.get_output_buffers(stage)[0] for stage in self.schedule_stages]
-            self._stage_names = [buffer.name for buffer in outputs]
-        bounds = [ConstIntBound(0, extent - 1) for extent in tile]
-        shape = {name: bounds for name in self._stage_names}
-        return self.ana.infer(shape, rstep or {}, targets)
+        return self.ana.infer(self._stage_bounds(tile), rstep or {}, targets)
 
     # vendored: carver/roller/node.py:341-355
     def propagate_inputs(self, tile: Sequence[int], rstep: dict[str, int] | None = None) -> list[list[int]]:
         """The extents of each input's region for a tile of the output, clipped by the input's shape."""
-        targets = [buffer.name for buffer in self.input_buffers]
-        shapes, taken_from_between = self.propagate(tile, rstep, targets)
+        regions = self._regions(tile, rstep)
         results = []
         for buffer in self.input_buffers:
-            region = _region_of(shapes, buffer)
-            if buffer.name in taken_from_between:
-                results.append(region)
+            region = _region_of(regions, buffer)
+            if regions.places.is_taken_from_between(buffer.name):
+                results.append(region.copy())
             else:
                 results.append(self._clip(region, buffer, 0))
         return results
@@ -407,13 +403,12 @@ class PrimFuncNode(Node):
     ) -> list[list[int]]:
         """The same for the inputs of the reduction block, clipped by their shapes, aligned at the last axis."""
         buffers = self.block_analyzer.get_input_buffers(self.reduction_block)
-        targets = [buffer.name for buffer in buffers]
-        shapes, taken_from_between = self.propagate(tile, rstep, targets)
+        regions = self._regions(tile, rstep)
         results = []
         for buffer in buffers:
-            region = _region_of(shapes, buffer)
-            if buffer.name in taken_from_between:
-                results.append(region)
+            region = _region_of(regions, buffer)
+            if regions.places.is_taken_from_between(buffer.name):
+                results.append(region.copy())
                 continue
             skipped = max(len(buffer.shape) - len(region), 0)
             results.append(self._clip(region, buffer, skipped))
@@ -425,8 +420,7 @@ class PrimFuncNode(Node):
 
         That is what carver does; the shorter of the two ranks counts. IndexError where there are fewer inputs.
         """
-        targets = [buffer.name for buffer in self.output_buffers]
-        shapes, _ = self.propagate(tile, rstep, targets)
+        regions = self._regions(tile, rstep)
         results = []
         for i, buffer in enumerate(self.output_buffers):
             if i >= len(self.input_buffers):
@@ -434,7 +428,7 @@ class PrimFuncNode(Node):
                     f"output {i} ({buffer.name}) of {self.name!r} has no input of the same index, "
                     "whose shape carver would clip it by"
                 )
-            results.append(self._clip_output(_region_of(shapes, buffer), self.input_buffers[i]))
+            results.append(self._clip_output(_region_of(regions, buffer), self.input_buffers[i]))
         return results
 
     # vendored: carver/roller/node.py:392-399
@@ -479,7 +473,7 @@ class PrimFuncNode(Node):
         """
         stride_map = {} if stride_map is None else stride_map
         total = 0
-        shapes, _ = self.propagate(shape, rstep)
+        shapes = self._regions(shape, rstep)
         cached: list[str] = []
         for candidate in self._cache_candidates():
             name = candidate.buffer
@@ -573,6 +567,22 @@ class PrimFuncNode(Node):
         if buffer not in self._limits:
             self._limits[buffer] = _constant_shape(buffer)
         return self._limits[buffer]
+
+    def _stage_bounds(self, tile: Sequence[int]) -> dict[str, list[ConstIntBound]]:
+        """What the tile bounds: the axes of the tiled stage's output, by its name."""
+        if self._stage_names is None:
+            outputs = [self.block_analyzer.get_output_buffers(stage)[0] for stage in self.schedule_stages]
+            self._stage_names = [buffer.name for buffer in outputs]
+        bounds = [ConstIntBound(0, extent - 1) for extent in tile]
+        return {name: bounds for name in self._stage_names}
+
+    def _regions(self, tile: Sequence[int], rstep: dict[str, int] | None) -> Regions:
+        """``propagate`` for whatever is asked of the result; kept, as the search asks about a tile several times."""
+        key = (*tile, None, *rstep.items()) if rstep else tuple(tile)
+        regions = self._known_regions.get(key)
+        if regions is None:
+            regions = self._known_regions[key] = self.ana.regions(self._stage_bounds(tile), rstep or {})
+        return regions
 
     def _clip(self, region: list[int], buffer: Buffer, skipped: int) -> list[Any]:
         """The region, no longer than the buffer along each axis, whose first ``skipped`` axes are left out."""
@@ -884,10 +894,11 @@ def _constant_shape(buffer: Buffer) -> tuple[int, ...] | None:
     return None
 
 
-def _region_of(shapes: dict[str, list[int]], buffer: Buffer) -> list[int]:
-    if buffer.name not in shapes:
-        raise NoRegion(f"no stage reads or writes the parameter {buffer.name!r}, so no tile touches it")
-    return shapes[buffer.name]
+def _region_of(regions: Regions, buffer: Buffer) -> list[int]:
+    try:
+        return regions[buffer.name]
+    except KeyError:
+        raise NoRegion(f"no stage reads or writes the parameter {buffer.name!r}, so no tile touches it") from None
 
 
 def _first_axis(region: list[int], extent: int) -> int:

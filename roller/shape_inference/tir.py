@@ -8,7 +8,6 @@ follows it. Once that is done (``construct_dependency_target``), a tile is only 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...arch.errors import CarverError
@@ -244,8 +243,8 @@ class InputShapeInference:
             self.reduce_axes += dep.block_analyzer.get_reduce_axis(dep.block)
         self.dep_analysis = DependencyAnalysis(self.deps)
         self.dep_analysis.analyze()
-        # Additions: what `infer` finds out once, by outputs and targets, and by reduction steps.
-        self._plans: dict[tuple[tuple[str, ...], tuple[str, ...] | None], Plan] = {}
+        # Additions: what `infer` finds out once, by outputs, and by reduction steps.
+        self._places: dict[tuple[str, ...], Places] = {}
         self._reduce_bounds: dict[tuple[tuple[str, int], ...], dict[Var, Bound]] = {}
 
     # vendored: carver/roller/shape_inference/tir.py:176-226
@@ -317,22 +316,17 @@ class InputShapeInference:
         Extents span from the least to the greatest index. The second dict has the buffers whose region was taken
         from a stage on the way to the only output, with the output's name.
         """
-        plan = self._plan(tuple(shape), None if targets is None else tuple(targets))
-        # No variable is both an axis of an output and a reduction axis.
-        bounds = self._bound_reductions(rstep or {}).copy()
-        for variables, tile in zip(plan.input_vars, shape.values()):
-            for var, bound in zip(variables, tile):
-                bounds[var] = (bound.min_value, bound.max_value)
-
+        regions = self.regions(shape, rstep or {})
         results: dict[str, list[int]] = {}
-        for name, regions in plan.regions.items():
-            merged: list[Bound] | None = None
-            for region in regions:
-                limits = [bounds[i.single] if i.single in bounds else i.bound(bounds) for i in region]
-                merged = limits if merged is None else _cover(merged, limits)
-            if merged is not None:
-                results[name] = [highest - lowest + 1 for lowest, highest in merged]
-        return results, plan.intermediate_bind.copy()
+        intermediate_bind: dict[str, str] = {}
+        for name in regions.places.mapping:
+            if targets is not None and name not in targets:
+                continue
+            if regions.places.is_taken_from_between(name):
+                intermediate_bind[name] = next(iter(shape))
+            if regions.places.of(name):
+                results[name] = regions[name]
+        return results, intermediate_bind
 
     # vendored: carver/roller/shape_inference/tir.py:280-296
     def get_input_exprs(self, output_exprs: dict[str, Sequence[PrimExpr]]) -> dict[str, list[PrimExpr]]:
@@ -349,7 +343,21 @@ class InputShapeInference:
             result[name] = [ana.simplify(substitute(index, vmap)) for index in regions[0]]
         return result
 
-    # -- Additions to the class: the parts of `infer` that are the same for all tiles ------------------------------
+    # -- Additions to the class: the parts of `infer` ------------------------------------------------------------------
+
+    def regions(self, shape: dict[str, Sequence[ConstIntBound]], rstep: dict[str, int]) -> Regions:
+        """The extents of every buffer's region, each to be worked out when it is asked for."""
+        compute_targets = tuple(shape)
+        places = self._places.get(compute_targets)
+        if places is None:
+            input_vars, mapping = self.construct_dependency_target(compute_targets)
+            places = self._places[compute_targets] = Places(compute_targets, input_vars, mapping, self.dep_analysis)
+        # No variable is both an axis of an output and a reduction axis.
+        bounds = self._bound_reductions(rstep).copy()
+        for variables, tile in zip(places.input_vars, shape.values()):
+            for var, bound in zip(variables, tile):
+                bounds[var] = (bound.min_value, bound.max_value)
+        return Regions(places, bounds)
 
     def _bound_reductions(self, rstep: dict[str, int]) -> dict[Var, Bound]:
         """The bound of each reduction axis: its steps where these are fewer than its extent."""
@@ -362,41 +370,6 @@ class InputShapeInference:
                 steps = min(extent, rstep.get(axis.var.name, extent))
                 bounds[axis.var] = (start, start + steps - 1)
         return bounds
-
-    def _plan(self, compute_targets: tuple[str, ...], targets: tuple[str, ...] | None) -> Plan:
-        """What `infer` has to bound for these outputs and targets."""
-        plan = self._plans.get((compute_targets, targets))
-        if plan is None:
-            input_vars, mapping = self.construct_dependency_target(compute_targets)
-            plan = Plan(input_vars)
-            for name, regions in mapping.items():
-                if targets is not None and name not in targets:
-                    continue
-                if len(compute_targets) == 1:
-                    regions, is_replaced = self._replace_by_stage_between(compute_targets[0], name, mapping)
-                    if is_replaced:
-                        plan.intermediate_bind[name] = compute_targets[0]
-                plan.regions[name] = [[Index(index) for index in region] for region in regions]
-            self._plans[compute_targets, targets] = plan
-        return plan
-
-    def _replace_by_stage_between(
-        self, compute_target: str, name: str, mapping: dict[str, list[Region]]
-    ) -> tuple[list[Region], bool]:
-        """A buffer that reaches the output through stages of as many axes takes the place of the last such stage.
-
-        What is cached is then laid out as the stage in between has it, in one place, whatever the buffer's own.
-        """
-        regions, is_replaced = mapping[name], False
-        path = self.dep_analysis.find_path_from_source(name, compute_target)
-        for node in path[1:-1]:
-            places = mapping[node.name]
-            if len(places) != len(regions) or len(places) != 1:
-                continue
-            if len(places[0]) != len(regions[0]):
-                break
-            regions, is_replaced = places, True
-        return regions, is_replaced
 
 
 # vendored: carver/roller/shape_inference/tir.py:299-308
@@ -519,17 +492,81 @@ class Index:
         return f"<Index {self.expr}>"
 
 
-@dataclass
-class Plan:
-    """What `infer` has to bound for some outputs and targets.
+class Places:
+    """Where every buffer is accessed, in terms of the axes of some outputs, ready to be bounded.
 
-    ``input_vars`` are the axes of each output, ``regions`` the places of each target by name, ``intermediate_bind``
-    the targets whose place is that of a stage on the way to the output.
+    ``input_vars`` are the axes of each output, ``mapping`` the places of each buffer.
     """
 
-    input_vars: list[list[Var]]
-    regions: dict[str, list[list[Index]]] = field(default_factory=dict)
-    intermediate_bind: dict[str, str] = field(default_factory=dict)
+    def __init__(
+        self,
+        compute_targets: tuple[str, ...],
+        input_vars: list[list[Var]],
+        mapping: dict[str, list[Region]],
+        dep_analysis: DependencyAnalysis,
+    ) -> None:
+        self.compute_targets = compute_targets
+        self.input_vars = input_vars
+        self.mapping = mapping
+        self.dep_analysis = dep_analysis
+        self._indices: dict[str, list[list[Index]]] = {}
+        self._taken_from_between: set[str] = set()
+
+    def of(self, name: str) -> list[list[Index]]:
+        """The places of a buffer. KeyError for one that the outputs have nothing to do with."""
+        indices = self._indices.get(name)
+        if indices is None:
+            places = self.mapping[name]
+            if len(self.compute_targets) == 1:
+                places = self._replace_by_stage_between(name, self.compute_targets[0])
+            indices = self._indices[name] = [[Index(index) for index in place] for place in places]
+        return indices
+
+    def is_taken_from_between(self, name: str) -> bool:
+        """Whether the buffer's place is that of a stage on the way to the output."""
+        self.of(name)
+        return name in self._taken_from_between
+
+    def _replace_by_stage_between(self, name: str, compute_target: str) -> list[Region]:
+        """A buffer that reaches the output through stages of as many axes takes the place of the last such stage.
+
+        What is cached is then laid out as the stage in between has it, in one place, whatever the buffer's own.
+        """
+        places = self.mapping[name]
+        path = self.dep_analysis.find_path_from_source(name, compute_target)
+        for node in path[1:-1]:
+            others = self.mapping[node.name]
+            if len(others) != len(places) or len(others) != 1:
+                continue
+            if len(others[0]) != len(places[0]):
+                break
+            places = others
+            self._taken_from_between.add(name)
+        return places
+
+
+class Regions(dict):
+    """The extents of each buffer's region by name, for one tile: worked out when first asked for.
+
+    KeyError for a buffer that has no place.
+    """
+
+    __slots__ = ("places", "bounds")
+
+    def __init__(self, places: Places, bounds: dict[Var, Bound]) -> None:
+        self.places = places
+        self.bounds = bounds
+
+    def __missing__(self, name: str) -> list[int]:
+        bounds = self.bounds
+        merged: list[Bound] | None = None
+        for place in self.places.of(name):
+            limits = [bounds[i.single] if i.single in bounds else i.bound(bounds) for i in place]
+            merged = limits if merged is None else _cover(merged, limits)
+        if merged is None:
+            raise KeyError(name)
+        extents = self[name] = [highest - lowest + 1 for lowest, highest in merged]
+        return extents
 
 
 def _cover(x: list[Bound], y: list[Bound]) -> list[Bound]:
