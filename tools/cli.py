@@ -24,6 +24,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "record": ("record", "record what the real carver answers (needs tilelang)"),
     "check": ("check", "replay recordings on the port and report every difference"),
     "bench": ("bench", "how much faster than the real carver (needs tilelang)"),
+    "porting": ("porting", "which vendored definition is ported where, and whether the marks are true"),
+    "compare": ("compare", "the vendored source and the port side by side, function by function"),
+    "drift": ("drift", "what another version of TileLang changed in carver, and which port it concerns"),
 }
 
 
@@ -39,6 +42,11 @@ class Parser(argparse.ArgumentParser):
         print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 
+    def _check_value(self, action: argparse.Action, value):
+        if action.choices is not None and value not in action.choices:
+            name = str(action.metavar or action.dest).lower()
+            self.error(unknown(name, str(value), [str(choice) for choice in action.choices]))
+
 
 def usage() -> str:
     """What ``carver --help`` prints."""
@@ -52,6 +60,7 @@ def usage() -> str:
 
 def unknown(kind: str, name: str, known: Sequence[str]) -> str:
     """One line for a name that is not known, with the nearest ones."""
+    name = name if len(name) <= 40 else name[:40] + "..."
     near = difflib.get_close_matches(name, known, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else f"; known are {', '.join(known)}"
     return f"unknown {kind} {name!r}{hint}"

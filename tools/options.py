@@ -169,7 +169,8 @@ def _whole(text: str, least: int) -> int:
     try:
         value = int(text.replace("_", ""))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        shown = text if len(text) <= 40 else text[:40] + "..."
+        raise argparse.ArgumentTypeError(f"{shown!r} is not a whole number") from None
     if value < least:
         raise argparse.ArgumentTypeError(f"{value} is too small: at least {least}")
     if value > LARGEST:

@@ -1,4 +1,4 @@
-"""One search with what it saw on the way: which policy answered, the tile behind each hint, and why others gave none."""
+"""One search with what it saw: which policy answered, the tile behind each hint, and why others gave none."""
 
 from __future__ import annotations
 
