@@ -234,8 +234,12 @@ class FloatImm(PrimExpr):
     __slots__ = ("value",)
 
     def __init__(self, dtype: str, value: float):
+        value = float(value)
+        limit = _FLOAT_MAX.get(dtype, math.inf)
+        if not -limit <= value <= limit or (value < 0 and dtype in _FLOAT_NOT_NEGATIVE):
+            _check_float_range(dtype, value)
         self.dtype = dtype
-        self.value = float(value)
+        self.value = value
 
     def __float__(self) -> float:
         return self.value
@@ -560,6 +564,15 @@ def _check_int_range(dtype: str, value: int) -> None:
         raise TirError(f"an integer constant needs an int, uint or bool dtype, not {dtype}")
     if not low <= value <= high:
         raise TirError(f"the constant {value} does not fit {dtype} ({low} to {high})")
+
+
+def _check_float_range(dtype: str, value: float) -> None:
+    """Refuse a literal beyond its dtype. Infinities and not-a-number are literals of every dtype."""
+    # TVM's bound for literals of bfloat16 is beyond the largest one it gives for the dtype.
+    limit = 3.895313892515354759047080037148786688e38 if dtype == "bfloat16" else _FLOAT_MAX.get(dtype, math.inf)
+    low = 0.0 if dtype in _FLOAT_NOT_NEGATIVE else -limit
+    if math.isfinite(value) and not low <= value <= limit:
+        raise TirError(f"the constant {value} does not fit {dtype} ({low} to {limit})")
 
 
 def convert(value) -> PrimExpr:
