@@ -327,3 +327,19 @@ def test_substitute_does_not_capture_te_axes():
     v_one, v_two = one.iter_vars[0].var, two.iter_vars[0].var
     assert v_one is not v_two and v_one is not B.op.axis[0].var
     assert substitute(one.body.value, {v_two: tir.IntImm("int32", 0)}) is one.body.value
+
+
+def test_a_long_sum():
+    # 400 nodes deep; Python's default recursion limit would end at about 150.
+    A = te.placeholder((4096,), name="A")
+
+    def value(i):
+        total = A[i]
+        for distance in range(1, 400):
+            total = total + A[i + distance] * float(distance)
+        return total
+
+    func = te.create_prim_func([A, te.compute((32,), value, name="T")])
+    (block,) = blocks(func)
+    assert regions(block.reads) == ["A[v_i:v_i + 400]"]
+    assert "A[v_i + 399] * T.float32(399.0)" in func.script()

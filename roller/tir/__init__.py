@@ -4,6 +4,10 @@
 :mod:`.te` is ``tvm.te``, :mod:`.arith` is ``tvm.arith``.
 """
 
+# ruff: noqa: F401  (these are the package's names)
+
+import sys
+
 from .dtypes import DataType
 from .expr import (
     EQ,
@@ -138,3 +142,7 @@ from .stmt import (
     SeqStmt,
     Stmt,
 )
+
+# Expressions nest (a sum of 200 reads is 200 nodes deep), and a walk takes several Python calls per node: the default
+# limit of 1000 calls would end at sums of about 150. TVM's walks are C++ and know no such limit.
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))

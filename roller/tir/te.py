@@ -169,17 +169,16 @@ def _effective_tag(tag: str) -> str:
 # --------------------------------------------------------------------------------------------------------------------
 
 
-def _tensor_operator(name: str, reflected: bool = False) -> Callable:
-    """An operator that makes a new tensor, element by element, when an operand is a tensor (topi's overloads)."""
+def _tensor_operator(name: str, plain: Callable, reflected: bool = False) -> Callable:
+    """The expression operator ``plain``, or a new tensor when an operand is one (topi's overloads)."""
 
     def operate(self, other):
+        if not isinstance(self, Tensor) and not isinstance(other, Tensor):
+            return plain(self, other)
         lhs, rhs = (other, self) if reflected else (self, other)
-        if isinstance(lhs, Tensor) or isinstance(rhs, Tensor):
-            if name == "divide" and _is_integer(lhs) and _is_integer(rhs):
-                raise TirError("/ on integers is ambiguous: call floordiv, floormod, truncdiv or truncmod")
-            return _broadcast(name, lhs, rhs)
-        method = "__r" if reflected else "__"
-        return getattr(ExprOp, f"{method}{_METHODS[name]}__")(self, other)
+        if name == "divide" and _is_integer(lhs) and _is_integer(rhs):
+            raise TirError("/ on integers is ambiguous: call floordiv, floormod, truncdiv or truncmod")
+        return _broadcast(name, lhs, rhs)
 
     return operate
 
@@ -188,22 +187,19 @@ def _is_integer(operand) -> bool:
     return isinstance(operand, int) or (isinstance(operand, ExprOp) and dtypes.is_int(operand.dtype))
 
 
-_METHODS = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv"}
-
-
 class _TensorOperand(ExprOp):
     """The arithmetic of tensors and slices."""
 
     __slots__ = ()
 
-    __add__ = _tensor_operator("add")
-    __radd__ = _tensor_operator("add", reflected=True)
-    __sub__ = _tensor_operator("subtract")
-    __rsub__ = _tensor_operator("subtract", reflected=True)
-    __mul__ = _tensor_operator("multiply")
-    __rmul__ = _tensor_operator("multiply", reflected=True)
-    __truediv__ = _tensor_operator("divide")
-    __rtruediv__ = _tensor_operator("divide", reflected=True)
+    __add__ = _tensor_operator("add", ExprOp.__add__)
+    __radd__ = _tensor_operator("add", ExprOp.__radd__, reflected=True)
+    __sub__ = _tensor_operator("subtract", ExprOp.__sub__)
+    __rsub__ = _tensor_operator("subtract", ExprOp.__rsub__, reflected=True)
+    __mul__ = _tensor_operator("multiply", ExprOp.__mul__)
+    __rmul__ = _tensor_operator("multiply", ExprOp.__rmul__, reflected=True)
+    __truediv__ = _tensor_operator("divide", ExprOp.__truediv__)
+    __rtruediv__ = _tensor_operator("divide", ExprOp.__rtruediv__, reflected=True)
 
     def __neg__(self):
         return self * make_const(self.dtype, -1)
