@@ -597,6 +597,50 @@ def test_a_base_set_to_zero_keeps_the_dtype():
     assert [text(index) for index in result.indices] == [expected]
 
 
+PLAIN = [
+    ("i, j, k", ""),
+    ("k, i, j", "i:1"),
+    ("i, 3, j", "k:1"),
+    ("j", ""),
+    ("i, i", ""),
+    ("i, j", "j:2,4"),
+    ("n, i", ""),
+]
+
+
+@pytest.mark.parametrize("level", list(IterMapLevel))
+@pytest.mark.parametrize("trivial", [True, False])
+@pytest.mark.parametrize("indices, changed", PLAIN)
+def test_short_way_of_plain_indices(monkeypatch, indices, changed, trivial, level):
+    """Indices that are iterators or constants give the same with and without the short way."""
+    setting = Setting(" ".join(["i:8 j:4 k:6", changed]))
+    arguments = (setting.values(indices), setting.ranges, True, level, trivial)
+
+    def answers():
+        result = detect_iter_map(*arguments)
+        simplified = [text(index) for index in iter_map_simplify(*arguments)]
+        return [text(index) for index in result.indices], bool(result.errors), simplified
+
+    short = answers()
+    monkeypatch.setattr(iter_affine_map, "_detect_plain", lambda *_: None)
+    monkeypatch.setattr(iter_affine_map, "_simplify_plain", lambda *_: None)
+    assert answers() == short
+
+
+def test_no_short_way_under_a_predicate():
+    """From the real library: a bound moves the iterator, and the simplified index says so."""
+    setting = Setting("i:16")
+    simplified = iter_map_simplify(setting.values("i"), setting.ranges, setting.condition("i >= 3"))
+    assert [text(index) for index in simplified] == ["((i - 3) + 3)"]
+
+
+def test_a_range_keeps_the_dtype_of_its_end():
+    """From the real library: bounding an int64 iterator of an int32 range below by zero leaves the extent int32."""
+    x = tir.Var("x", "int64")
+    result = detect_iter_map([x], {x: tir.Range.from_min_extent(0, 16)}, tir.greater_equal(x, 0))
+    assert [text(index) for index in result.indices] == ["[<[<x:16>/1L%16*1L + 0L]:16L>/1L%16L*1L + 0L]"]
+
+
 def test_level_names():
     assert IterMapLevel.from_str("Bijective") is IterMapLevel.Bijective
     assert IterMapLevel.from_str(None) is IterMapLevel.NoCheck

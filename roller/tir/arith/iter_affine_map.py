@@ -167,7 +167,9 @@ def match_bound_constraints(pred: PrimExpr, input_iters: dict[Var, Range], resul
                 iter_min = max_(iter_min, lower)
             if upper is not None:
                 iter_max = min_(iter_max, upper)
-            input_iters[iter_expr] = Range(iter_min, sub(iter_max, iter_min))
+            # Not iter_max - 0, which would take the wider dtype of the two.
+            extent = iter_max if is_zero(iter_min) else sub(iter_max, iter_min)
+            input_iters[iter_expr] = Range(iter_min, extent)
     return True
 
 
