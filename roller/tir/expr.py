@@ -1533,7 +1533,8 @@ def to_string(expr, names: Callable[[Var], str] | None = None) -> str:
         if kind is Reduce:
             axis = ", ".join(iter_var.var.name for iter_var in current.axis)
             return f"T.reduce({', '.join(show(value) for value in current.source)}, axis=[{axis}])"
-        return object.__repr__(current)
+        own = type(current).__repr__  # iterator expressions of arith print themselves
+        return own(current) if own is not PrimExpr.__repr__ else object.__repr__(current)
 
     return show(expr)
 
