@@ -269,13 +269,18 @@ def test_annotations_and_layout_free_arguments():
         te.create_prim_func([A, B])
 
 
-# -- index dtypes --------------------------------------------------------------------------------------------------------
+# -- index dtypes ------------------------------------------------------------------------------------------------------
 
 
 def test_int64_extents():
     (realize,) = realizes(make(te_programs.p_int64_mix, te, tir))
     v_i, v_j = realize.block.iter_vars
-    assert (v_i.var.dtype, v_i.dom.min.dtype, v_i.dom.extent.dtype, v_j.var.dtype) == ("int64", "int32", "int64", "int32")
+    assert (v_i.var.dtype, v_i.dom.min.dtype, v_i.dom.extent.dtype, v_j.var.dtype) == (
+        "int64",
+        "int32",
+        "int64",
+        "int32",
+    )
     loop = make(te_programs.p_int64_mix, te, tir).body.block.body
     assert (loop.loop_var.dtype, loop.min.dtype, loop.extent.dtype) == ("int64", "int64", "int64")
     with pytest.raises(TirError, match="starts at an int64 and has an int32 extent"):

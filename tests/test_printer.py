@@ -1,4 +1,4 @@
-"""print(func): the text of every program of te_programs.py is the one the real TVM prints (tests/data/te_scripts.json)."""
+"""print(func): the text of every program of te_programs.py is what the real TVM prints (tests/data/te_scripts.json)."""
 
 import json
 from pathlib import Path

@@ -134,7 +134,7 @@ def test_tags_and_attributes():
             pass
 
 
-# -- reductions ----------------------------------------------------------------------------------------------------------
+# -- reductions --------------------------------------------------------------------------------------------------------
 
 
 def test_reduce_axis_domains():
@@ -194,7 +194,21 @@ def test_intrinsics():
     x = te.var("x", "float32")
     h = te.var("h", "float16")
     n = te.var("n")
-    for name in ("exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "cos", "sin", "floor", "ceil", "trunc", "round"):
+    for name in (
+        "exp",
+        "log",
+        "sqrt",
+        "rsqrt",
+        "tanh",
+        "sigmoid",
+        "erf",
+        "cos",
+        "sin",
+        "floor",
+        "ceil",
+        "trunc",
+        "round",
+    ):
         call = getattr(te, name)(x)
         assert (type(call), call.op, call.dtype, call.args) == (tir.Call, f"tirx.{name}", "float32", (x,))
     assert te.abs(x).op == "tirx.fabs" and type(te.abs(n)) is tir.Select
@@ -233,7 +247,13 @@ def test_const_and_var():
     assert (te.const(3.7).dtype, te.const(3.7).value) == ("int32", 3)
     assert te.const(3, "float16").value == 3.0 and te.const(True).value == 1
     assert tir.const(2**40).dtype == "int64"
-    for value, dtype in ((2**40, "int32"), (1e39, "float32"), (1e6, "float16"), (300, "uint8"), (-1.0, "float8_e8m0fnu")):
+    for value, dtype in (
+        (2**40, "int32"),
+        (1e39, "float32"),
+        (1e6, "float16"),
+        (300, "uint8"),
+        (-1.0, "float8_e8m0fnu"),
+    ):
         with pytest.raises(TirError, match=f"does not fit {dtype}"):
             te.const(value, dtype)
     assert type(te.size_var("n", "int64")) is tir.SizeVar and te.var("n").dtype == "int32"
