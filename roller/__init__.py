@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from ..arch import CUDA, TileDevice
+from .hint import Hint
 from .node import Edge, OutputNode, PrimFuncNode
 from .rasterization import NoRasterization, Rasterization2DColumn, Rasterization2DRow
-from .hint import Hint
 
 if TYPE_CHECKING:
     from ..policy import DefaultPolicy, TensorCorePolicy

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .node import NodeError, PrimFuncNode, shape_product
-from .rasterization import *
+from .rasterization import NoRasterization, Rasterization
 from .tir.dtypes import DataType
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ..arch.cuda import CUDA, check_sm_version
 from ..arch.errors import CarverError
 from ..arch.rdna import _get_rdna_tuning_config
 from ..arch.target import target_get_mcpu, target_is_rdna
-from .analysis import collect_block_iter_vars_used_in_access_region, get_reduction_blocks, get_root_block
+from .analysis import get_reduction_blocks, get_root_block
 from .tir.expr import BufferLoad, IntImm, IterVar, PrimExpr, Range, Var, is_one, pre_order_visit, undefined_vars
 from .tir.index_map import IndexMap
 from .tir.schedule import SBlockRV, Schedule

@@ -16,7 +16,7 @@ from ..arch.errors import CarverError
 from . import analysis
 from .analysis import BlockInfo, IterInfo, get_reduction_blocks, normalize_prim_func
 from .shape_inference import get_analyzer_by_tir
-from .shape_inference.tir import Regions
+from .shape_inference.tir import Places, Regions
 from .tir.arith import ConstIntBound
 from .tir.dtypes import DataType
 from .tir.expr import IntImm, PrimExpr, Var
@@ -382,7 +382,8 @@ class PrimFuncNode(Node):
         ``rstep`` cuts reduction axes, named by variable, to that many steps. Extents are not clipped by the buffers'.
         The second dict names the buffers whose region was taken from a stage in between.
         """
-        return self.ana.infer(self._stage_bounds(tile), rstep or {}, targets)
+        bounds = [ConstIntBound(0, extent - 1) for extent in tile]
+        return self.ana.infer({name: bounds for name in self._tiled_buffers()}, rstep or {}, targets)
 
     # vendored: carver/roller/node.py:341-355
     def propagate_inputs(self, tile: Sequence[int], rstep: dict[str, int] | None = None) -> list[list[int]]:
@@ -475,7 +476,7 @@ class PrimFuncNode(Node):
         total = 0
         shapes = self._regions(shape, rstep)
         cached: list[str] = []
-        for candidate in self._cache_candidates():
+        for candidate in self._cache_candidates(shapes.places):
             name = candidate.buffer
             if name in cached:
                 continue
@@ -568,20 +569,22 @@ class PrimFuncNode(Node):
             self._limits[buffer] = _constant_shape(buffer)
         return self._limits[buffer]
 
-    def _stage_bounds(self, tile: Sequence[int]) -> dict[str, list[ConstIntBound]]:
-        """What the tile bounds: the axes of the tiled stage's output, by its name."""
+    def _tiled_buffers(self) -> list[str]:
+        """The names of the buffers whose axes a tile bounds: what the tiled stages write."""
         if self._stage_names is None:
             outputs = [self.block_analyzer.get_output_buffers(stage)[0] for stage in self.schedule_stages]
             self._stage_names = [buffer.name for buffer in outputs]
-        bounds = [ConstIntBound(0, extent - 1) for extent in tile]
-        return {name: bounds for name in self._stage_names}
+        return self._stage_names
 
     def _regions(self, tile: Sequence[int], rstep: dict[str, int] | None) -> Regions:
         """``propagate`` for whatever is asked of the result; kept, as the search asks about a tile several times."""
         key = (*tile, None, *rstep.items()) if rstep else tuple(tile)
         regions = self._known_regions.get(key)
         if regions is None:
-            regions = self._known_regions[key] = self.ana.regions(self._stage_bounds(tile), rstep or {})
+            if len(self._known_regions) >= KEPT_REGIONS:
+                self._known_regions.clear()
+            shape = {name: tile for name in self._tiled_buffers()}
+            regions = self._known_regions[key] = self.ana.regions(shape, rstep or {})
         return regions
 
     def _clip(self, region: list[int], buffer: Buffer, skipped: int) -> list[Any]:
@@ -606,8 +609,8 @@ class PrimFuncNode(Node):
                 return extents
         return [min(pair) for pair in zip(region, buffer.shape)]
 
-    def _cache_candidates(self) -> list[CacheCandidate]:
-        """What of ``footprint`` is the same for every tile: each block with each of its inputs."""
+    def _cache_candidates(self, places: Places) -> list[CacheCandidate]:
+        """What of ``footprint`` is the same for every tile: each block with each of its inputs that may be cached."""
         if self._footprint_candidates is None:
             # Names of blocks are new at each query, so of the traversal's set only the reduction itself, whose name
             # is kept, can ever be found again: all other blocks count as coming after it, its consumers too.
@@ -620,16 +623,11 @@ class PrimFuncNode(Node):
                 output = self.block_analyzer.get_output_buffers(block)[0]
                 reduces = self.block_analyzer.get_block_info(block).is_reduction()
                 for buffer in self.block_analyzer.get_input_buffers(block):
-                    self._footprint_candidates.append(
-                        CacheCandidate(
-                            buffer=buffer.name,
-                            output=output.name,
-                            element_bytes=(DataType(buffer.dtype).bits + 7) // 8,
-                            is_argument=buffer in self.args,
-                            reduces=reduces,
-                            is_after_reduction=is_after,
-                        )
-                    )
+                    may_broadcast = buffer in self.args and places.rank(output.name) > places.rank(buffer.name)
+                    if reduces or may_broadcast:
+                        size = (DataType(buffer.dtype).bits + 7) // 8
+                        candidate = CacheCandidate(buffer.name, output.name, size, may_broadcast, reduces, is_after)
+                        self._footprint_candidates.append(candidate)
         return self._footprint_candidates
 
 
@@ -784,22 +782,28 @@ class NoRegion(CarverError, KeyError):
 
 @dataclass(frozen=True)
 class CacheCandidate:
-    """A block's input that ``footprint`` may cache. ``element_bytes`` is the size of one element."""
+    """A block's input that ``footprint`` may cache. ``element_bytes`` is the size of one element.
+
+    ``may_broadcast`` is for arguments that are read along fewer axes than the block writes.
+    """
 
     buffer: str
     output: str
     element_bytes: int
-    is_argument: bool
+    may_broadcast: bool
     reduces: bool
     is_after_reduction: bool
 
     def is_broadcast(self, shapes: dict[str, list[int]]) -> bool:
         """Whether the block reads fewer elements of an argument than it writes, along fewer axes."""
-        if not self.is_argument:
+        if not self.may_broadcast:
             return False
-        read, written = shapes[self.buffer], shapes[self.output]
-        return len(written) > len(read) and bool(shape_product(written) > shape_product(read))
+        return bool(shape_product(shapes[self.output]) > shape_product(shapes[self.buffer]))
 
+
+# How many tiles' regions a node keeps. The search does not come back to a tile, and filling memory takes longer than
+# working regions out again.
+KEPT_REGIONS = 256
 
 # Below this, a product of extents times bytes or bits stays far from 2**63.
 EXACT_PRODUCT = 2**40

@@ -8,11 +8,6 @@ from __future__ import annotations
 from ..arch.errors import CarverError
 
 
-# NOTE: no vendored counterpart; the error that two plans raise, needed before they are defined.
-class NotImplementedCode(CarverError, NotImplementedError):
-    """A plan that carver names but has no code for."""
-
-
 # vendored: carver/roller/rasterization.py:4-16
 class Rasterization:
     """A plan. ``panel_width_`` is the number of blocks side by side in one panel, None where there are no panels."""
@@ -112,6 +107,10 @@ class Rasterization2DColumn(Rasterization):
 
 
 # ---- Additions: nothing vendored below -----------------------------------------------------------------------------
+
+
+class NotImplementedCode(CarverError, NotImplementedError):
+    """A plan that carver names but has no code for."""
 
 
 def panel_walk(width: str, indent: str) -> str:

@@ -7,11 +7,13 @@ follows it. Once that is done (``construct_dependency_target``), a tile is only 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...arch.errors import CarverError
 from ..tir.arith import Analyzer, ConstIntBound, IterMapLevel, detect_iter_map, inverse_affine_iter_map
+from ..tir.arith.const_int_bound import compile_bound
+from ..tir.arith.int_operator import InternalError
 from ..tir.expr import (
     BinaryOpExpr,
     BufferLoad,
@@ -83,6 +85,12 @@ class Statement:
             return None
         if input_iter is None:
             raise NotInvertible(f"where {input_name!r} is read could not be told from what it is computed from")
+        if len(found.indices) != len(input_iter):
+            raise InternalError(
+                f"the stage {self.dep_name!r} reads {input_name!r} along {len(found.indices)} axes, but the tensor of "
+                f"that name is known with {len(input_iter)}: if two tensors are called {input_name!r}, as with "
+                "with_bias, give each placeholder and each stage a name of its own"
+            )
         axis_values = inverse_affine_iter_map(found.indices, input_iter)
         return [_value_or_anywhere(axis, axis_values) for axis in space]
 
@@ -245,7 +253,7 @@ class InputShapeInference:
         self.dep_analysis.analyze()
         # Additions: what `infer` finds out once, by outputs, and by reduction steps.
         self._places: dict[tuple[str, ...], Places] = {}
-        self._reduce_bounds: dict[tuple[tuple[str, int], ...], dict[Var, Bound]] = {}
+        self._known_reduce_extents: dict[tuple[tuple[str, int], ...], list[int]] = {}
 
     # vendored: carver/roller/shape_inference/tir.py:176-226
     def construct_dependency_target(
@@ -316,7 +324,9 @@ class InputShapeInference:
         Extents span from the least to the greatest index. The second dict has the buffers whose region was taken
         from a stage on the way to the only output, with the output's name.
         """
-        regions = self.regions(shape, rstep or {})
+        extents = {name: [bound.max_value - bound.min_value + 1 for bound in tile] for name, tile in shape.items()}
+        starts = {name: [bound.min_value for bound in tile] for name, tile in shape.items()}
+        regions = self.regions(extents, rstep or {}, starts)
         results: dict[str, list[int]] = {}
         intermediate_bind: dict[str, str] = {}
         for name in regions.places.mapping:
@@ -345,31 +355,40 @@ class InputShapeInference:
 
     # -- Additions to the class: the parts of `infer` ------------------------------------------------------------------
 
-    def regions(self, shape: dict[str, Sequence[ConstIntBound]], rstep: dict[str, int]) -> Regions:
-        """The extents of every buffer's region, each to be worked out when it is asked for."""
+    def regions(
+        self, shape: dict[str, Sequence[int]], rstep: dict[str, int], starts: dict[str, Sequence[int]] | None = None
+    ) -> Regions:
+        """The extents of every buffer's region, each to be worked out when it is asked for.
+
+        ``shape`` gives, by name of the output, the extent along each axis; ``starts`` where it starts, all 0 if None.
+        """
         compute_targets = tuple(shape)
         places = self._places.get(compute_targets)
         if places is None:
-            input_vars, mapping = self.construct_dependency_target(compute_targets)
-            places = self._places[compute_targets] = Places(compute_targets, input_vars, mapping, self.dep_analysis)
-        # No variable is both an axis of an output and a reduction axis.
-        bounds = self._bound_reductions(rstep).copy()
+            places = self._places[compute_targets] = Places(self, compute_targets)
+        extents: list[int | None] = []
         for variables, tile in zip(places.input_vars, shape.values()):
-            for var, bound in zip(variables, tile):
-                bounds[var] = (bound.min_value, bound.max_value)
-        return Regions(places, bounds)
+            extents += tile if len(tile) == len(variables) else _fit(tile, len(variables))
+        extents += self._reduce_extents(rstep)
+        if starts is None or not any(any(values) for values in starts.values()):
+            return Regions(places, extents, places.starts)
+        given = [
+            start
+            for variables, values in zip(places.input_vars, starts.values())
+            for start in _fit(values, len(variables))
+        ]
+        return Regions(places, extents, [*given, *places.starts[len(given) :]])
 
-    def _bound_reductions(self, rstep: dict[str, int]) -> dict[Var, Bound]:
-        """The bound of each reduction axis: its steps where these are fewer than its extent."""
+    def _reduce_extents(self, rstep: dict[str, int]) -> list[int]:
+        """How far each reduction axis runs: its steps where these are fewer than its extent."""
         key = tuple(rstep.items())
-        bounds = self._reduce_bounds.get(key)
-        if bounds is None:
-            bounds = self._reduce_bounds[key] = {}
+        extents = self._known_reduce_extents.get(key)
+        if extents is None:
+            extents = self._known_reduce_extents[key] = []
             for axis in self.reduce_axes:
-                start, extent = _constant_domain(axis)
-                steps = min(extent, rstep.get(axis.var.name, extent))
-                bounds[axis.var] = (start, start + steps - 1)
-        return bounds
+                _, extent = _constant_domain(axis)
+                extents.append(min(extent, rstep.get(axis.var.name, extent)))
+        return extents
 
 
 # vendored: carver/roller/shape_inference/tir.py:299-308
@@ -460,33 +479,41 @@ class NotConnected(CarverError, KeyError):
 class Index:
     """An index of a place, to be bounded for many tiles.
 
-    Its bound depends on the bounds of its own variables only, and these take few values over a search, so every
-    answer is kept. ``single`` is the variable where the index is nothing else: its bound is the answer then.
+    Its bound depends on the extents of its own variables only, and these take few values over a search, so every
+    answer is kept. ``positions`` are the places of its variables among all, ``plain`` the one of the variable where
+    the index is nothing else.
     """
 
-    __slots__ = ("expr", "variables", "known", "single")
+    __slots__ = ("expr", "positions", "plain", "_variables", "_evaluate", "_known")
 
-    def __init__(self, expr: PrimExpr) -> None:
+    def __init__(self, expr: PrimExpr, position_of: dict[Var, int]) -> None:
+        # A variable that is neither an output's axis nor a reduction axis may be anything its dtype holds.
+        self._variables = [var for var in undefined_vars(expr) if var in position_of]
         self.expr = expr
-        self.variables = tuple(undefined_vars(expr))
-        self.single: Var | None = expr if isinstance(expr, Var) else None
-        self.known: dict[tuple[Bound | None, ...], Bound] = {}
+        self.positions = [position_of[var] for var in self._variables]
+        self.plain: int | None = position_of.get(expr) if isinstance(expr, Var) else None
+        self._evaluate: Callable[[Sequence[Bound | None]], Bound] | None = None
+        self._known: dict[tuple[int | None, ...], Bound] = {}
 
-    def bound(self, bounds: dict[Var, Bound]) -> Bound:
-        """The least and the greatest value; variables without a bound may be anything their dtype holds."""
-        key = tuple([bounds.get(var) for var in self.variables])
-        found = self.known.get(key)
+    def bound(self, regions: Regions) -> Bound:
+        """The least and the greatest value."""
+        extents = regions.extents
+        key = tuple([extents[position] for position in self.positions])
+        if regions.starts is not regions.places.starts:
+            return self._analyze(key, regions.starts)
+        found = self._known.get(key)
         if found is None:
-            found = self.known[key] = self._analyze(key)
+            found = self._known[key] = self._analyze(key, regions.starts)
         return found
 
-    def _analyze(self, key: tuple[Bound | None, ...]) -> Bound:
-        ana = Analyzer()
-        for var, bound in zip(self.variables, key):
-            if bound is not None:
-                ana.update(var, ConstIntBound(*bound), True)
-        found = ana.const_int_bound(self.expr)
-        return found.min_value, found.max_value
+    def _analyze(self, extents: tuple[int | None, ...], starts: Sequence[int]) -> Bound:
+        if self._evaluate is None:
+            self._evaluate = compile_bound(self.expr, self._variables)
+        bounds: list[Bound | None] = []
+        for position, extent in zip(self.positions, extents):
+            start = starts[position]
+            bounds.append(None if extent is None else (start, start + extent - 1))
+        return self._evaluate(bounds)
 
     def __repr__(self) -> str:
         return f"<Index {self.expr}>"
@@ -495,21 +522,22 @@ class Index:
 class Places:
     """Where every buffer is accessed, in terms of the axes of some outputs, ready to be bounded.
 
-    ``input_vars`` are the axes of each output, ``mapping`` the places of each buffer.
+    ``input_vars`` are the axes of each output, ``mapping`` the places of each buffer, ``starts`` the first value of
+    each variable: the outputs' axes, then the reduction axes.
     """
 
-    def __init__(
-        self,
-        compute_targets: tuple[str, ...],
-        input_vars: list[list[Var]],
-        mapping: dict[str, list[Region]],
-        dep_analysis: DependencyAnalysis,
-    ) -> None:
-        self.compute_targets = compute_targets
-        self.input_vars = input_vars
-        self.mapping = mapping
-        self.dep_analysis = dep_analysis
+    def __init__(self, inference: InputShapeInference, compute_targets: tuple[str, ...]) -> None:
+        self.input_vars, self.mapping = inference.construct_dependency_target(compute_targets)
+        self._compute_targets = compute_targets
+        self._dep_analysis = inference.dep_analysis
+        axes = [var for variables in self.input_vars for var in variables]
+        reductions = inference.reduce_axes
+        # No variable is both an output's axis and a reduction axis.
+        variables = [*axes, *(axis.var for axis in reductions)]
+        self._position_of = {var: position for position, var in enumerate(variables)}
+        self.starts: list[int] = [0] * len(axes) + [_constant_domain(axis)[0] for axis in reductions]
         self._indices: dict[str, list[list[Index]]] = {}
+        self._plain: dict[str, list[int]] = {}
         self._taken_from_between: set[str] = set()
 
     def of(self, name: str) -> list[list[Index]]:
@@ -517,10 +545,20 @@ class Places:
         indices = self._indices.get(name)
         if indices is None:
             places = self.mapping[name]
-            if len(self.compute_targets) == 1:
-                places = self._replace_by_stage_between(name, self.compute_targets[0])
-            indices = self._indices[name] = [[Index(index) for index in place] for place in places]
+            if len(self._compute_targets) == 1:
+                places = self._replace_by_stage_between(name, self._compute_targets[0])
+            indices = self._indices[name] = [[Index(index, self._position_of) for index in place] for place in places]
+            if len(indices) == 1 and all(index.plain is not None for index in indices[0]):
+                self._plain[name] = [index.plain for index in indices[0]]
         return indices
+
+    def plain(self, name: str) -> list[int] | None:
+        """The positions of the variables where a buffer has one place and each index is a variable, else None."""
+        return self._plain.get(name)
+
+    def rank(self, name: str) -> int:
+        """The number of extents that the buffer's region has."""
+        return min((len(place) for place in self.of(name)), default=0)
 
     def is_taken_from_between(self, name: str) -> bool:
         """Whether the buffer's place is that of a stage on the way to the output."""
@@ -533,7 +571,7 @@ class Places:
         What is cached is then laid out as the stage in between has it, in one place, whatever the buffer's own.
         """
         places = self.mapping[name]
-        path = self.dep_analysis.find_path_from_source(name, compute_target)
+        path = self._dep_analysis.find_path_from_source(name, compute_target)
         for node in path[1:-1]:
             others = self.mapping[node.name]
             if len(others) != len(places) or len(others) != 1:
@@ -548,30 +586,47 @@ class Places:
 class Regions(dict):
     """The extents of each buffer's region by name, for one tile: worked out when first asked for.
 
-    KeyError for a buffer that has no place.
+    ``extents`` are those of the variables, in the order of ``places.starts``, None for one without a bound. KeyError
+    for a buffer that has no place.
     """
 
-    __slots__ = ("places", "bounds")
+    __slots__ = ("places", "extents", "starts")
 
-    def __init__(self, places: Places, bounds: dict[Var, Bound]) -> None:
+    def __init__(self, places: Places, extents: list[int | None], starts: list[int]) -> None:
         self.places = places
-        self.bounds = bounds
+        self.extents = extents
+        self.starts = starts
 
     def __missing__(self, name: str) -> list[int]:
-        bounds = self.bounds
-        merged: list[Bound] | None = None
-        for place in self.places.of(name):
-            limits = [bounds[i.single] if i.single in bounds else i.bound(bounds) for i in place]
-            merged = limits if merged is None else _cover(merged, limits)
-        if merged is None:
+        plain = self.places.plain(name)
+        region = None
+        if plain is not None:
+            extents = self.extents
+            region = [extents[position] for position in plain]
+        if region is None or None in region:
+            region = self._cover_all_places(name)
+        self[name] = region
+        return region
+
+    def _cover_all_places(self, name: str) -> list[int]:
+        places = self.places.of(name)
+        if not places:
             raise KeyError(name)
-        extents = self[name] = [highest - lowest + 1 for lowest, highest in merged]
-        return extents
+        merged = [index.bound(self) for index in places[0]]
+        for place in places[1:]:
+            # Over the shorter of the two.
+            merged = [_merge(x, index.bound(self)) for x, index in zip(merged, place)]
+        return [highest - lowest + 1 for lowest, highest in merged]
 
 
-def _cover(x: list[Bound], y: list[Bound]) -> list[Bound]:
-    """The bounds that cover two regions, over the shorter of the two."""
-    return [(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(x, y)]
+def _merge(x: Bound, y: Bound) -> Bound:
+    """The least bound that covers both: ``_merge_two_bounds``, for pairs of numbers."""
+    return min(x[0], y[0]), max(x[1], y[1])
+
+
+def _fit(values: Sequence[int], count: int) -> list[int | None]:
+    """The first ``count`` values; None for those that are missing."""
+    return [*values[:count], *[None] * (count - len(values))]
 
 
 def _written_buffer(dep: Statement) -> Buffer:
