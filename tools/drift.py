@@ -9,7 +9,7 @@ Against the pinned facts of 0.1.15 a definition is
   moved      to another file or class, or to another place among its neighbours
   appeared   in TREE, and is not in 0.1.15
   gone       from TREE, and is in 0.1.15
-A change within a method is told for the method, not for its class. Exit code 1 when anything is told, 0 when nothing is.
+A change within a method is told for the method, not for its class. Exit code 1 when anything is told, else 0.
 """
 
 from __future__ import annotations

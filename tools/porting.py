@@ -209,7 +209,8 @@ def check_complete(facts: Facts, files: list[PortFile]) -> list[tuple[str, int, 
             continue  # it is there, and its missing mark has been told
         line = known[port].text.count("\n") if port in known else 0
         where = f"{row.path}:{row.vendored.first}-{row.vendored.last}"
-        problems.append((port, line, f"{row.vendored.name}: vendored at {where}, neither ported nor listed as left out"))
+        text = f"{row.vendored.name}: vendored at {where}, neither ported nor listed as left out"
+        problems.append((port, line, text))
     return problems
 
 

@@ -127,7 +127,7 @@ class Facts:
 
 
 def port_path(path: str) -> str | None:
-    """The port's file for a vendored one, both as in marks: ``carver/roller/policy/default.py`` -> ``policy/default.py``.
+    """The port's file for a vendored one: ``carver/roller/policy/default.py`` -> ``policy/default.py``.
 
     None for the two ``__init__.py`` that only import.
     """
@@ -208,9 +208,7 @@ def _renamed(entry: Definition, name: str) -> Definition:
     return Definition(**{**values, "name": name})
 
 
-def _collect(
-    body: list[ast.stmt], found: list[Definition], others: list[ast.stmt], imports: dict[str, str]
-) -> None:
+def _collect(body: list[ast.stmt], found: list[Definition], others: list[ast.stmt], imports: dict[str, str]) -> None:
     for statement in body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             if not _is_overload(statement):
