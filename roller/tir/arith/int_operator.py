@@ -1,7 +1,7 @@
 """Integer helpers with the semantics of C++ ``int64_t`` (stands in for TVM's ``src/arith/int_operator.h``).
 
-Python's ``//`` and ``%`` already round towards minus infinity, so ``floordiv`` and ``floormod`` are plain operators; only
-the truncating pair needs a function.
+Python's ``//`` and ``%`` already round towards minus infinity, so ``floordiv`` and ``floormod`` are plain operators;
+only the truncating pair needs a function.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Symbolic intervals (stands in for TVM's ``src/arith/int_set.cc`` and ``interval_set.h``).
 
 An interval has both ends inclusive, each an expression or one of the opaque variables ``POS_INF`` and ``NEG_INF``. The
-empty set starts at ``POS_INF`` or ends at ``NEG_INF``. Whether an interval is a single point is decided by identity: both
-ends are the same object. That is cheap, and since the original decides so, it decides what follows, too.
+empty set starts at ``POS_INF`` or ends at ``NEG_INF``. Whether an interval is a single point is decided by identity:
+both ends are the same object. That is cheap, and since the original decides so, it decides what follows, too.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ from ..expr import (
     try_const_fold,
 )
 from .constraint_extract import extract_constraints
-from .int_operator import InternalError, truncmod as truncmod_int, zero_aware_gcd
+from .int_operator import InternalError, zero_aware_gcd
+from .int_operator import truncmod as truncmod_int
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer

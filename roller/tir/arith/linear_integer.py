@@ -1,10 +1,10 @@
 """Whether linear constraints have an integer solution: the Omega test (W. Pugh, "The Omega test", 1991).
 
-Nothing in TVM corresponds to this file; it is what :mod:`.prover` has in the place of Z3's linear arithmetic. The test is
-exact: "no solution" is a proof, and "a solution" means that there is one. It may be expensive, so it has a budget.
+Nothing in TVM corresponds to this file; it is what :mod:`.prover` has in the place of Z3's linear arithmetic. The test
+is exact: "no solution" is a proof, and "a solution" means that there is one. It may be expensive, so it has a budget.
 
-A constraint is a pair ``(coefs, const)``: ``sum(coefs[v] * v) + const`` is 0 (an equality) or at least 0 (an inequality).
-Variables are numbers; negative ones are reserved for variables that the test introduces.
+A constraint is a pair ``(coefs, const)``: ``sum(coefs[v] * v) + const`` is 0 (an equality) or at least 0 (an
+inequality). Variables are numbers; negative ones are reserved for variables that the test introduces.
 """
 
 from __future__ import annotations
@@ -64,9 +64,7 @@ def has_integer_solution(equalities: list[Linear], inequalities: list[Linear], b
         return _eliminate_variable(inequalities, budget)
 
 
-def _eliminate_equalities(
-    equalities: list[Linear], inequalities: list[Linear], budget: Budget
-) -> list[Linear] | None:
+def _eliminate_equalities(equalities: list[Linear], inequalities: list[Linear], budget: Budget) -> list[Linear] | None:
     """The inequalities with the equalities solved and put in; None if an equality has no solution."""
     pending = list(equalities)
     introduced = min((var for coefs, _ in equalities + inequalities for var in coefs), default=0)

@@ -1,7 +1,7 @@
 """Residues of integer expressions (stands in for TVM's ``src/arith/modular_set.cc``).
 
-A modular set is a pair ``(coeff, base)``: all ``coeff * k + base``. ``(1, 0)`` is every integer, ``(0, c)`` only c. Numbers
-wrap around like ``int64_t``, as they do in the original.
+A modular set is a pair ``(coeff, base)``: all ``coeff * k + base``. ``(1, 0)`` is every integer, ``(0, c)`` only c.
+Numbers wrap around like ``int64_t``, as they do in the original.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ the bookkeeping of what is known follow the original, and :mod:`.solver` stands 
 with quotients, choices and truth values. Z3 works under a fixed budget (``rlimit``), so that its "not proved" may also
 mean "gave up": for products of variables and for operations on bits the answers can differ where the budget decides.
 
-Numbers are unbounded integers, as in the original: arithmetic does not wrap around. A free variable has the range of its
-dtype. ``/`` and truncating ``%`` are translated as if they left a remainder >= 0, which for a negative dividend is not
-what they mean; the original does so, too.
+Numbers are unbounded integers, as in the original: arithmetic does not wrap around. A free variable has the range of
+its dtype. ``/`` and truncating ``%`` are translated as if they left a remainder >= 0, which for a negative dividend is
+not what they mean; the original does so, too.
 
 Left out: the SMT-LIB text, statistics, models, the counting of solutions and the settings of the budget, which serve
 debugging and TileLang's lowering passes.
@@ -86,8 +86,8 @@ def is_valid_dtype(dtype: str) -> bool:
 class Prover:
     """Proves conditions by a decision procedure.
 
-    Until the first question, what is bound and assumed is only written down (most analyzers are never asked). Then it is
-    translated, and from there on translated at once.
+    Until the first question, what is bound and assumed is only written down (most analyzers are never asked). Then it
+    is translated, and from there on translated at once.
 
     Attributes:
         scopes: what was bound or assumed, per constraint scope: functions that translate it.

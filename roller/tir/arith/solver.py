@@ -1,18 +1,19 @@
-"""A decision procedure for integer formulas, in the place of Z3 (see :mod:`.prover`; nothing in TVM corresponds to this).
+"""A decision procedure for integer formulas, which :mod:`.prover` has in the place of Z3 (nothing in TVM is like it).
 
 A question is: do the assertions imply the goal? The steps, cheapest first:
 
 1. Sampling: an assignment that satisfies the assertions and not the goal answers "no".
 2. Exhaustion: if the variables have few values, all of them are tried at once with numpy.
 3. Refutation: the assertions and the negated goal become linear constraints. Quotients, choices (min, max, select) and
-   products get variables of their own with constraints that define them (for products: that bound them). Disjunctions are
-   split, and each case goes through bound propagation and the Omega test. If all cases are impossible, the answer is "yes".
+   products get variables of their own with constraints that define them (for products: that bound them). Disjunctions
+   are split, and each case goes through bound propagation and the Omega test. If all cases are impossible, the answer
+   is "yes".
 
 Every "yes" is a proof. A "no" means a counterexample, or that the effort was limited, as Z3's is.
 
 Terms are tuples. Integers: ("const", c) ("var", i) ("add"|"sub"|"mul"|"div"|"mod", a, b) ("ite", condition, a, b)
-("bits", name, a, b, width). Truth values: ("bool", b) ("bvar", i) ("le"|"lt"|"eq"|"and"|"or", a, b) ("not", a). Division
-leaves a remainder >= 0, as SMT-LIB defines it; division by zero may give anything.
+("bits", name, a, b, width). Truth values: ("bool", b) ("bvar", i) ("le"|"lt"|"eq"|"and"|"or", a, b) ("not", a).
+Division leaves a remainder >= 0, as SMT-LIB defines it; division by zero may give anything.
 """
 
 from __future__ import annotations
@@ -635,7 +636,11 @@ class _Refutation:
     # -- The search -----------------------------------------------------------------------------------------------
 
     def _refute(
-        self, equalities: list[Linear], inequalities: list[Linear], formulas: list[Formula], intervals: dict[int, Interval]
+        self,
+        equalities: list[Linear],
+        inequalities: list[Linear],
+        formulas: list[Formula],
+        intervals: dict[int, Interval],
     ) -> bool:
         """Whether the constraints and the formulas are impossible together."""
         equalities, inequalities = list(equalities), list(inequalities)
@@ -674,7 +679,6 @@ class _Refutation:
             if not self._refute(equalities, inequalities, [alternative, *others], dict(intervals)):
                 return False
         return True
-
 
     def _planes(self, intervals: dict[int, Interval]) -> list[Linear]:
         """Linear bounds of products by the bounds of their factors."""

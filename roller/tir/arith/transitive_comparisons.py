@@ -106,7 +106,7 @@ class Comparison(NamedTuple):
 
 
 def make_comparison(lhs: int, rhs: int, offset: int, result: int) -> Comparison:
-    """A comparison of integers without < and >: ``x < y + c`` is ``x <= y + c - 1``, so that chains need no off-by-one."""
+    """A comparison of integers without < and >: ``x < y + c`` is ``x <= y + c - 1``, which makes chains simple."""
     if result == CompareResult.LT:
         result = CompareResult.LE
         offset -= 1
@@ -416,8 +416,9 @@ def merge_comparisons(lhs_to_rhs: list[Comparison], offset: int) -> int:
 class _VisitSet:
     """A set of small numbers that is emptied in the order of GNU's ``std::unordered_set``.
 
-    The search depends on that order: an expression is visited once, with what is known about it by then. A number goes in
-    front of those that share its bucket (its remainder by the number of buckets), or to the very front if there are none.
+    The search depends on that order: an expression is visited once, with what is known about it by then. A number goes
+    in front of those that share its bucket (its remainder by the number of buckets), or to the very front if there are
+    none.
     """
 
     __slots__ = ("_bucket_count", "_order")
