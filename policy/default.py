@@ -392,7 +392,7 @@ class DefaultPolicy:
                 source, source_id = edge.src_node, edge.src_id
                 if not source.is_placeholder() and can_free(source, source_id):
                     if (source, source_id) not in block_map:
-                        raise UsedTwice(f"{node!r} takes output {source_id} of {source!r} twice, which carver frees twice")
+                        raise UsedTwice(f"{node!r} takes output {source_id} of {source!r} twice, and carver frees it so")
                     allocator.free(block_map.pop((source, source_id)))
             for edge in node.outputs:
                 handed_on = (node, edge.src_id)

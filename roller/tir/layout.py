@@ -16,6 +16,7 @@ from .expr import (
     TRUE,
     BufferLoad,
     Call,
+    FloatImm,
     IntImm,
     IterVar,
     Not,
@@ -37,7 +38,7 @@ from .expr import (
     undefined_vars,
 )
 from .index_map import IndexMap, substitute_with_data_type_legalization
-from .schedule import LoopRV, SBlockRV, Schedule, ScheduleError, child_realizes, replace_stmt
+from .schedule import LoopRV, SBlockRV, Schedule, ScheduleError, child_realizes, replace_stmt, walk_places
 from .stmt import Bind, Buffer, BufferRegion, BufferStore, For, SBlock, SBlockRealize, SeqStmt, Stmt
 
 
@@ -228,6 +229,9 @@ class _AccessMutator(IRMutatorWithAnalyzer):
 
     def _visit_recorded(self, condition: PrimExpr, expr: PrimExpr) -> PrimExpr:
         """Visit under a condition; it counts as a predicate of the iterators when it speaks of one."""
+        if type(expr) in (IntImm, FloatImm):
+            # Nothing to rewrite, so nothing to know: the value of padding, mostly.
+            return expr
         speaks_of_iterators = any(var in self.iter_vars for var in undefined_vars(condition))
         if speaks_of_iterators:
             self.iter_predicates.append(condition)
@@ -361,6 +365,21 @@ class _TransformLayoutRewriter(_AccessMutator):
             return store
         return BufferStore(self.new_buffer, store.value, self._new_indices(store.indices))
 
+    def visit_stmt(self, stmt: Stmt | None) -> Stmt | None:
+        if isinstance(stmt, SeqStmt):
+            return SeqStmt([self.visit_stmt(part) if self._concerns(part) else part for part in stmt.seq])
+        return super().visit_stmt(stmt)
+
+    def _concerns(self, stmt: Stmt) -> bool:
+        """Whether there is anything to rewrite: an access of the buffer, or a condition that is constant."""
+        blocks = [place.realize.block for place in walk_places(stmt, [], None)]
+        if not blocks:
+            return True
+        for block in blocks:
+            if any(access.buffer is self.old_buffer for access in block.reads + block.writes):
+                return True
+        return any(_has_constant_condition(block) for block in blocks)
+
     def visit_block(self, block: SBlock) -> SBlock:
         new = super().visit_block(block)
         touched = any(access.buffer is self.old_buffer for access in block.reads + block.writes)
@@ -374,6 +393,17 @@ class _TransformLayoutRewriter(_AccessMutator):
 
     def _turn(self, accesses: Sequence[BufferRegion], inferred: Sequence[BufferRegion]) -> list[BufferRegion]:
         return [inferred[0] if access.buffer is self.old_buffer else access for access in accesses]
+
+
+def _has_constant_condition(block: SBlock) -> bool:
+    conditions: list[PrimExpr] = []
+
+    def visit(node) -> None:
+        if type(node) is Call and node.op == "tirx.if_then_else":
+            conditions.append(node.args[0])
+
+    post_order_visit(block, visit)
+    return any(type(condition) is IntImm for condition in conditions)
 
 
 # tvm: src/s_tir/schedule/primitive/layout_transformation.cc (LegalizeIndexMapDType)

@@ -95,6 +95,9 @@ class Schedule:
         verify_well_formed(func)
         self.mod = IRModule({"main": func})
         self._refs: dict[SBlock, _BlockRef] = {}
+        # The places of the blocks, and the function's body that they were found in.
+        self._known_places: dict[SBlock, Place] = {}
+        self._placed_body: SBlockRealize | None = None
         # Judged on the function as it came; the rewrites below keep it, as in TVM.
         self._stage_pipeline: bool | None = None
 
@@ -185,10 +188,14 @@ class Schedule:
 
     def place(self, block: SBlock) -> Place:
         """Where a block stands in the function."""
-        for place in self._places():
-            if place.realize.block is block:
-                return place
-        raise ScheduleError(f"the block {block.name_hint!r} is not in the function any more")
+        body = self.func.body
+        if self._placed_body is not body:
+            self._placed_body = body
+            self._known_places = {place.realize.block: place for place in self._places()}
+        found = self._known_places.get(block)
+        if found is None:
+            raise ScheduleError(f"the block {block.name_hint!r} is not in the function any more")
+        return found
 
     def _places(self) -> Iterator[Place]:
         return walk_places(self.func.body, [], None)

@@ -60,8 +60,8 @@ class ProofStrength(IntEnum):
     SYMBOLIC_BOUND = 1
 
 
-# Sub-analyzers made at their first use, so that a scratch analyzer costs next to nothing, with the module of each class.
-# The modules import this one, which is another reason to load them late.
+# Sub-analyzers made at their first use, so that a scratch analyzer costs next to nothing, with the module of each
+# class. The modules import this one, which is another reason to load them late.
 _LATE_SUB_ANALYZERS = {
     "rewrite_simplify": ("rewrite_simplify", "RewriteSimplifier"),
     "canonical_simplify": ("canonical_simplify", "CanonicalSimplifier"),
@@ -70,6 +70,8 @@ _LATE_SUB_ANALYZERS = {
     "prover": ("prover", "Prover"),
 }
 _late_classes: dict[str, type] = {}
+# Those of them that a range says something to. The rest knows constant bounds from const_int_bound.
+_TOLD_OF_RANGES = ("int_set", "transitive_comparisons", "prover")
 
 
 # tvm: src/arith/analyzer.cc (Analyzer)
@@ -84,6 +86,8 @@ class Analyzer:
     """
 
     __slots__ = (
+        "_ranges",
+        "_told_of_ranges",
         "canonical_simplify",
         "const_int_bound",
         "epoch",
@@ -102,6 +106,9 @@ class Analyzer:
 
     def __init__(self) -> None:
         self.epoch = 0
+        # The ranges that variables were bound to, for sub-analyzers that are made later, and those made already.
+        self._ranges: list[tuple[Var, Range, bool]] = []
+        self._told_of_ranges: list = []
         self.const_int_bound = ConstIntBoundAnalyzer(self)
         self.modular_set = ModularSetAnalyzer(self)
 
@@ -116,6 +123,10 @@ class Analyzer:
             late_class = _late_classes[name] = getattr(module, class_name)
         sub_analyzer = late_class(self)
         setattr(self, name, sub_analyzer)
+        if name in _TOLD_OF_RANGES:
+            for var, value, allow_override in self._ranges:
+                sub_analyzer.bind(var, value, allow_override)
+            self._told_of_ranges.append(sub_analyzer)
         return sub_analyzer
 
     # tvm: src/arith/analyzer.cc (Analyzer::Clone)
@@ -144,9 +155,9 @@ class Analyzer:
             self._bind_expr(var, value.min, allow_override)
         else:
             self.const_int_bound.bind(var, value, allow_override)
-            self.int_set.bind(var, value, allow_override)
-            self.transitive_comparisons.bind(var, value, allow_override)
-            self.prover.bind(var, value, allow_override)
+            self._ranges.append((var, value, allow_override))
+            for sub_analyzer in self._told_of_ranges:
+                sub_analyzer.bind(var, value, allow_override)
 
     def _bind_expr(self, var: Var, expr: PrimExpr, allow_override: bool) -> None:
         new_expr = self.rewrite_simplify(self.canonical_simplify(expr))
@@ -175,7 +186,10 @@ class Analyzer:
 
     # tvm: src/arith/analyzer.cc (Analyzer::MarkGlobalNonNegValue)
     def mark_global_non_neg_value(self, value: PrimExpr) -> None:
-        """Use that ``value`` is never negative, everywhere. Only ``var * c + d`` with c > 0 says something: var >= -d."""
+        """Use that ``value`` is never negative, everywhere.
+
+        Only a value ``var * c + d`` with c > 0 says something: ``var >= -d``.
+        """
         offset = 0
         symbol_scale: PrimExpr = make_const(value.dtype, 0)
         for term, sign in unpack_sum(value):
@@ -306,7 +320,7 @@ class Analyzer:
         return self.prover.can_prove(simplified)
 
     def _prove_by_symbolic_bound(self, expr: PrimExpr) -> bool | None:
-        """Decide a comparison by the sign of the difference of its sides, relaxed over the interval sets of variables."""
+        """Decide a comparison by the sign of the difference of its sides, relaxed over the sets of its variables."""
         kind = type(expr)
         if kind is LT or kind is LE:
             pos_diff = sub(expr.b, expr.a)
