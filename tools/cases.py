@@ -140,6 +140,20 @@ def load_workloads(path: Path | None = None) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
+    programs = _load_programs()
+    module.WORKLOADS["random_program"] = programs.random_program
+    module.GRAPHS["random_graph"] = programs.random_graph
+    return module
+
+
+def _load_programs() -> ModuleType:
+    """`fuzz_programs.py`, which lies beside this file: programs given as data. By path, as this file itself may be."""
+    name = "carver_fuzz_programs"
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).resolve().parent / "fuzz_programs.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
     return module
 
 
@@ -259,7 +273,7 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if kind == "IntrinInfo":
         return {key: plain(item) for key, item in sorted(vars(value).items())}
-    return repr(value)
+    return " ".join(repr(value).split())
 
 
 def plain_hint(hint: Any) -> dict:
@@ -309,7 +323,7 @@ def plain_error(error: BaseException) -> dict:
     """Type and first line of the message, without what depends on the machine (paths, addresses)."""
     text = str(error).strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    message = lines[0] if lines else ""
+    message = " ".join(lines[0].split()) if lines else ""
     message = _ADDRESS.sub("<address>", _PATH.sub("<path>", message))
     return {"type": type(error).__name__, "message": message[:200]}
 

@@ -91,7 +91,7 @@ def steady(order: list[int]) -> set[int]:
 
 
 def compare_order(old: list, new: list, what: str) -> Iterator[Drift]:
-    """Two rankings of hashable names, best first; ranks are counted from 1. One that moved past others is named once."""
+    """Two rankings of hashable names, best first; ranks count from 1. One that moved past others is named once."""
     old_rank = {name: rank for rank, name in enumerate(old)}
     new_rank = {name: rank for rank, name in enumerate(new)}
     common = [name for name in new if name in old_rank]
