@@ -97,14 +97,16 @@ def select(pages: list[Page], what: str) -> list[Page]:
     """The pairs that a name stands for. CarverError with the nearest names if there are none."""
     file, _, name = what.partition("::") if "::" in what else (what, "", "")
     page = _page_of_file(pages, file)
-    if page is not None:
-        return _named([page], name) if name else [page]
-    chosen = _named(pages, what)
+    if page is not None and not name:
+        return [page]
+    chosen = _named(pages, what) if page is None else _named([page], name)
     if chosen:
         return chosen
     from .cli import unknown
 
-    if what.endswith(".py") or "/" in what:
+    if page is not None:
+        what, pages = name, [page]
+    elif what.endswith(".py") or "/" in what:
         if _inside_port(what).startswith("roller/tir/"):
             raise CarverError(f"{what} is part of the stand-in for TVM: nothing of carver stands beside it")
         if _inside_port(what) in provenance.port_files():
@@ -179,8 +181,8 @@ class Terminal:
         self.text_width = (width - 13) // 2
 
     def show(self, pages: list[Page], tree: vendored.Tree) -> Iterator[str]:
-        yield f"left: {tree.label()}   right: the port"
-        yield "~ differs   < vendored only   > port only   | little in common"
+        yield from _wrapped_words(f"left: {tree.label()}   right: the port", self.width)
+        yield from _wrapped_words("~ differs   < vendored only   > port only   | little in common", self.width)
         for page in pages:
             for pair in page.pairs:
                 if pair.status != ADDITION:
@@ -203,7 +205,7 @@ class Terminal:
         right = f"{right}  {status}" if right else status
         if pair.reason:
             right += f": {pair.reason}"
-        yield self._dim(f"{left:<{self.text_width + 5}}   {right}".rstrip())
+        yield self._dim(f"{left:<{self.text_width + 5}}   {right}".rstrip()[: self.width])
         if pair.uses:
             yield from _wrapped_words(f"uses {', '.join(pair.uses)}: nothing vendored beside them", self.width)
         for note in pair.notes:
@@ -263,7 +265,7 @@ class Terminal:
         return cut(vendored.printable(line.text.expandtabs(4)), marks, self.text_width)
 
     def _heading(self, text: str) -> str:
-        return self._paint(f"{self.rule * 2} {text} ".ljust(self.width, self.rule), BOLD)
+        return self._paint(f"{self.rule * 2} {text} ".ljust(self.width, self.rule)[: self.width], BOLD)
 
     def _fold_line(self, text: str) -> str:
         return self._paint(f"     {self.dots} {text}", CYAN)

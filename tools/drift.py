@@ -102,7 +102,7 @@ def find_drift(pinned: Facts, found: Facts, files: list[PortFile]) -> list[Drift
             what = _with_methods(key, appeared)
             drift.append(Drift(APPEARED, path, name, None, entry, path, what, port.place_for(path, name)))
     drift += _moved_within(old, new, port)
-    order = {path: index for index, path in enumerate([*pinned.files, *found.files])}
+    order = {path: index for index, path in enumerate(dict.fromkeys([*pinned.files, *found.files]))}
     return sorted(drift, key=lambda entry: (order[entry.path], entry.old is None, (entry.old or entry.new).first))
 
 
@@ -276,7 +276,7 @@ def print_drift(facts: Facts, tree: vendored.Tree, drift: list[Drift]) -> None:
     for entry in drift:
         if entry.path != path:
             path = entry.path
-            print(path)
+            print(vendored.printable(path))
         what = ", ".join(entry.what)
         port = f"port {entry.port}" if entry.port else "no port"
         columns = f"  {entry.kind:<8}  {entry.name:<{name_width}}  {_lines(entry):<{lines_width}}  {port}"

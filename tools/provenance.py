@@ -555,7 +555,7 @@ def read_facts(path: Path = FACTS_FILE) -> Facts:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
         raise CarverError(f"{path}: the pinned facts are not here; run from a checkout of the repository") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CarverError(f"{path}: not JSON: {error}") from None
     try:
         if data["format"] != FACTS_FORMAT:
