@@ -143,11 +143,14 @@ def inf_aware_floordiv(x: int, y: int) -> int:
 
 # tvm: src/arith/const_int_bound.cc (InfAwareLeftShift)
 def inf_aware_left_shift(x: int, y: int) -> int:
-    """``x << y``, saturating upwards. Only reached for x >= 0 and y >= 0."""
+    """``x << y``, saturating upwards. Only reached for x >= 0 and y >= 0.
+
+    The number of bits of the result wraps around for an infinite y, which then counts as 63.
+    """
     if x == POS_INF or x == NEG_INF:
         return x
-    if x.bit_length() + y < 64:
-        return wrap_int64(x << y)
+    if wrap_int64(x.bit_length() + y) < 64:
+        return wrap_int64(x << (y & 63))
     return POS_INF
 
 
