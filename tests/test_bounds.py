@@ -94,6 +94,7 @@ BOUNDS = [
     ("int32", (0, 9), (0, 2), lambda x, y: call("shift_left", x, y), (0, 36)),
     ("int32", (-1, 9), (0, 2), lambda x, y: call("shift_left", x, y), (-2147483648, 2147483647)),
     ("int64", (1, 3), (0, 62), lambda x, y: call("shift_left", x, y), (1, INF)),
+    ("int64", (1, 3), (0, INF), lambda x, y: call("shift_left", x, y), (-(2**63), 3)),
     ("int32", (0, 100), (0, 2), lambda x, y: call("shift_right", x, y), (0, 100)),
     ("int32", (-100, 100), (1, 2), lambda x, y: call("shift_right", x, y), (-50, 50)),
     ("int32", (0, 100), (0, 20), lambda x, y: call("bitwise_and", x, y), (0, 20)),
