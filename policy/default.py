@@ -46,6 +46,7 @@ class DefaultPolicy:
         self.arch = arch
         self.tags = {} if tags is None else tags
         self.rasterization = NoRasterization()
+        self._unpadded: dict[PrimFuncNode, dict[int, Stride]] = {}
 
     # vendored: carver/roller/policy/default.py:39-41
     @classmethod
@@ -412,9 +413,7 @@ class DefaultPolicy:
         self, node: PrimFuncNode, td: TileDict
     ) -> tuple[dict[int, Stride], dict[str, Stride]]:
         """Paddings of a node's outputs, by number after its inputs, and of what it caches, by name: none."""
-        count = len(node.input_buffers)
-        output_strides = {count + i: Stride() for i in range(len(node.output_buffers))}
-        return output_strides, {}
+        return self._no_padding(node), {}
 
     # vendored: carver/roller/policy/default.py:517-535
     def _compute_stride_map(self, td: TileDict) -> None:
@@ -616,6 +615,14 @@ class DefaultPolicy:
             added = [s for s in (2, 4, 8, 16, 32) if steps[0] < s < steps[-1] and s not in steps]
             all_steps.append(sorted(steps + added))
         return all_steps
+
+    def _no_padding(self, node: PrimFuncNode) -> dict[int, Stride]:
+        """No padding for any of a node's outputs: one dict for all tiles."""
+        strides = self._unpadded.get(node)
+        if strides is None:
+            count = len(node.input_buffers)
+            strides = self._unpadded[node] = {count + i: Stride() for i in range(len(node.output_buffers))}
+        return strides
 
     def _multiples_of_rstep(self, node: PrimFuncNode, rstep: dict[str, int]) -> dict[str, list[int]]:
         """The node's reduction steps that are multiples of those it has."""

@@ -138,7 +138,7 @@ class TensorCorePolicy(DefaultPolicy):
 
                 def score(rstep: dict[str, int]) -> int:
                     regions = node.propagate_inputs_on_reduction(td.get_tile(node), rstep=rstep)
-                    buffers = node.block_analyzer.get_input_buffers(node.reduction_block)
+                    buffers = node._reduction_inputs()
                     return sum(coalesced_factor(r, node.extents_of(buffer)) for r, buffer in zip(regions, buffers))
 
                 positions = _positions_of(node, rstep, all_steps)
@@ -219,9 +219,7 @@ class TensorCorePolicy(DefaultPolicy):
         # Carver works the paddings out (_compute_tc_strides) and drops them. What stays is that the axes are looked
         # for, which rewrites the node's tags the first time.
         node.infer_tensorcore_axis()
-        count = len(node.input_buffers)
-        output_strides = {count + i: Stride() for i in range(len(node.output_buffers))}
-        return output_strides, {}
+        return self._no_padding(node), {}
 
     # vendored: carver/roller/policy/tensorcore.py:262-340
     def _assign_block_size(self, node: PrimFuncNode, td: TileDict, block_size: int) -> Hint | None:

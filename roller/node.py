@@ -271,6 +271,8 @@ class PrimFuncNode(Node):
         self._tensorcore_axis: tuple[int, ...] | None = None
         self._stage_names: list[str] | None = None
         self._known_regions: dict[tuple, Regions] = {}
+        self._reduction_buffers: list[Buffer] | None = None
+        self._reduction_names: list[str] | None = None
         self._footprint_candidates: list[CacheCandidate] | None = None
         self._limits: dict[Buffer, tuple[int, ...] | None] = {}
 
@@ -389,31 +391,15 @@ class PrimFuncNode(Node):
     def propagate_inputs(self, tile: Sequence[int], rstep: dict[str, int] | None = None) -> list[list[int]]:
         """The extents of each input's region for a tile of the output, clipped by the input's shape."""
         regions = self._regions(tile, rstep)
-        results = []
-        for buffer in self.input_buffers:
-            region = _region_of(regions, buffer)
-            if regions.places.is_taken_from_between(buffer.name):
-                results.append(region.copy())
-            else:
-                results.append(self._clip(region, buffer, 0))
-        return results
+        return [self._clip(regions, buffer) for buffer in self.input_buffers]
 
     # vendored: carver/roller/node.py:358-377
     def propagate_inputs_on_reduction(
         self, tile: Sequence[int], rstep: dict[str, int] | None = None
     ) -> list[list[int]]:
         """The same for the inputs of the reduction block, clipped by their shapes, aligned at the last axis."""
-        buffers = self.block_analyzer.get_input_buffers(self.reduction_block)
         regions = self._regions(tile, rstep)
-        results = []
-        for buffer in buffers:
-            region = _region_of(regions, buffer)
-            if regions.places.is_taken_from_between(buffer.name):
-                results.append(region.copy())
-                continue
-            skipped = max(len(buffer.shape) - len(region), 0)
-            results.append(self._clip(region, buffer, skipped))
-        return results
+        return [self._clip(regions, buffer, align_last=True) for buffer in self._reduction_inputs()]
 
     # vendored: carver/roller/node.py:379-390
     def propagate_outputs(self, tile: Sequence[int], rstep: dict[str, int] | None = None) -> list[list[int]]:
@@ -439,17 +425,19 @@ class PrimFuncNode(Node):
         """The extents of the region of each input of the reduction block, by name, not clipped."""
         if self.reduction_block is None:
             return {}
-        buffers = self.block_analyzer.get_input_buffers(self.reduction_block)
-        results, _ = self.propagate(shape, rstep, [buffer.name for buffer in buffers])
-        return results
+        regions = self._regions(shape, rstep)
+        if self._reduction_names is None:
+            # In the order in which they are found going back from the output, as `propagate` has them.
+            names = {buffer.name for buffer in self._reduction_inputs()}
+            self._reduction_names = [name for name in regions.places.mapping if name in names]
+        return {name: regions[name].copy() for name in self._reduction_names if regions.places.of(name)}
 
     # vendored: carver/roller/node.py:401-404
     def get_reduce_inputs_dtype(self) -> dict[str, DataType]:
         """The dtypes of the inputs of the reduction block, by name."""
         if self.reduction_block is None:
             return {}
-        buffers = self.block_analyzer.get_input_buffers(self.reduction_block)
-        return {buffer.name: DataType(buffer.dtype) for buffer in buffers}
+        return {buffer.name: DataType(buffer.dtype) for buffer in self._reduction_inputs()}
 
     # vendored: carver/roller/node.py:406-445
     # NOTE: kept per node rather than in a cache that all nodes share, so that nodes can be collected.
@@ -565,9 +553,11 @@ class PrimFuncNode(Node):
         return int(shape_product(buffer.shape))
 
     def _limits_of(self, buffer: Buffer) -> tuple[int, ...] | None:
-        if buffer not in self._limits:
-            self._limits[buffer] = _constant_shape(buffer)
-        return self._limits[buffer]
+        try:
+            return self._limits[buffer]
+        except KeyError:
+            limits = self._limits[buffer] = _constant_shape(buffer)
+            return limits
 
     def _tiled_buffers(self) -> list[str]:
         """The names of the buffers whose axes a tile bounds: what the tiled stages write."""
@@ -587,8 +577,21 @@ class PrimFuncNode(Node):
             regions = self._known_regions[key] = self.ana.regions(shape, rstep or {})
         return regions
 
-    def _clip(self, region: list[int], buffer: Buffer, skipped: int) -> list[Any]:
-        """The region, no longer than the buffer along each axis, whose first ``skipped`` axes are left out."""
+    def _reduction_inputs(self) -> list[Buffer]:
+        """The buffers that the reduction block reads."""
+        if self._reduction_buffers is None:
+            self._reduction_buffers = self.block_analyzer.get_input_buffers(self.reduction_block)
+        return self._reduction_buffers
+
+    def _clip(self, regions: Regions, buffer: Buffer, align_last: bool = False) -> list[Any]:
+        """A buffer's region, no longer than the buffer along each axis, from the first axis on or up to the last.
+
+        As it is where it was taken from a stage in between.
+        """
+        region = _region_of(regions, buffer)
+        if regions.places.is_taken_from_between(buffer.name):
+            return region.copy()
+        skipped = max(len(buffer.shape) - len(region), 0) if align_last else 0
         limits = self._limits_of(buffer)
         if limits is None:
             # Variable extents: TVM's own comparison decides, and raises where it cannot.

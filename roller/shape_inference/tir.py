@@ -562,7 +562,8 @@ class Places:
 
     def is_taken_from_between(self, name: str) -> bool:
         """Whether the buffer's place is that of a stage on the way to the output."""
-        self.of(name)
+        if name not in self._indices:
+            self.of(name)
         return name in self._taken_from_between
 
     def _replace_by_stage_between(self, name: str, compute_target: str) -> list[Region]:

@@ -295,7 +295,7 @@ class _BlockBufferAccessSimplifier(_AccessMutator):
 
     def _simplify_region(self, access: BufferRegion) -> BufferRegion:
         starts = self.simplify_indices([r.min for r in access.region])
-        extents = [self.analyzer.simplify(r.extent) for r in access.region]
+        extents = [r.extent if type(r.extent) is IntImm else self.analyzer.simplify(r.extent) for r in access.region]
         return BufferRegion(access.buffer, [Range(start, extent) for start, extent in zip(starts, extents)])
 
     def visit_store(self, store: BufferStore) -> BufferStore:
@@ -460,8 +460,14 @@ def transform_block_layout(sch: Schedule, block: SBlock, index_map: IndexMap) ->
 
     old_vars = [iter_var.var for iter_var in block.iter_vars]
     old_extents = [iter_var.dom.extent for iter_var in block.iter_vars]
-    transformed = index_map.map_indices(old_vars, analyzer)
-    new_extents = index_map.map_shape(old_extents, analyzer)
+    selected = _selected_iterators(index_map, old_extents)
+    if selected is None:
+        transformed = index_map.map_indices(old_vars, analyzer)
+        new_extents = index_map.map_shape(old_extents, analyzer)
+    else:
+        dtype = old_extents[0].dtype
+        transformed = [final if at is None else old_vars[at] for at, final in zip(selected, index_map.final_indices)]
+        new_extents = [make_const(dtype, 1) if at is None else old_extents[at] for at in selected]
 
     new_iters = []
     for i, (value, extent) in enumerate(zip(transformed, new_extents)):
@@ -472,12 +478,19 @@ def transform_block_layout(sch: Schedule, block: SBlock, index_map: IndexMap) ->
         new_iters.append(IterVar(Range(make_zero(var.dtype), cast(var.dtype, extent)), var, kind))
 
     # The old iterators in terms of the new ones.
-    ranges = [Range(make_const(extent.dtype, 0), extent) for extent in old_extents]
-    try:
-        inverse = index_map.inverse(ranges, analyzer)
-    except TirError as error:
-        raise ScheduleError(f"the index map {index_map} of {block.name_hint!r} has no inverse: {error}") from error
-    old_values = inverse.map_indices([iter_var.var for iter_var in new_iters], analyzer)
+    new_vars = [iter_var.var for iter_var in new_iters]
+    if selected is None:
+        ranges = [Range(make_const(extent.dtype, 0), extent) for extent in old_extents]
+        try:
+            inverse = index_map.inverse(ranges, analyzer)
+        except TirError as error:
+            raise ScheduleError(f"the index map {index_map} of {block.name_hint!r} has no inverse: {error}") from error
+        old_values = inverse.map_indices(new_vars, analyzer)
+    else:
+        old_values = [make_const(extent.dtype, 0) for extent in old_extents]
+        for at, var in zip(selected, new_vars):
+            if at is not None:
+                old_values[at] = var
     new_block = substitute(block, dict(zip(old_vars, old_values))).replace(iter_vars=new_iters)
     new_block = _BlockBufferAccessSimplifier(analyzer).visit_block(new_block)
 
@@ -488,6 +501,27 @@ def transform_block_layout(sch: Schedule, block: SBlock, index_map: IndexMap) ->
     if not place.loops and loop_vars:
         raise ScheduleError(f"{block.name_hint!r} has no loops to turn into {len(loop_vars)}")
     sch.replace(place.loops[0] if place.loops else place.realize, nest, {block: new_block})
+
+
+def _selected_iterators(index_map: IndexMap, extents: Sequence[PrimExpr]) -> list[int | None] | None:
+    """Which iterator each index of a map is, None for the index 0; None for a map that is more than a selection.
+
+    A selection takes iterators of constant extents above 1, each once, and leaves out only those of extent 1. Nothing
+    has to be analyzed then, and most maps are selections.
+    """
+    if not extents or any(type(e) is not IntImm or e.dtype != extents[0].dtype for e in extents):
+        return None
+    position = {var: i for i, var in enumerate(index_map.initial_indices)}
+    selected: list[int | None] = []
+    for index in index_map.final_indices:
+        at = position.pop(index, None) if isinstance(index, Var) else None
+        if at is None and not is_zero(index):
+            return None
+        if at is not None and extents[at].value <= 1:
+            return None
+        selected.append(at)
+    left_out = (extents[at].value for at in position.values())
+    return selected if all(extent == 1 for extent in left_out) else None
 
 
 def has_trivial_binding(realize: SBlockRealize, loops: Sequence[For]) -> bool:

@@ -276,11 +276,14 @@ class Schedule:
 
 
 def walk_places(stmt: Stmt, loops: list[For], scope: SBlock | None) -> Iterator[Place]:
+    """The blocks of a statement in program order, each with the loops around it and the block that holds it."""
+    while isinstance(stmt, For):
+        loops = [*loops, stmt]
+        stmt = stmt.body
     if isinstance(stmt, SBlockRealize):
         yield Place(stmt, loops, scope)
-        yield from walk_places(stmt.block.body, [], stmt.block)
-    elif isinstance(stmt, For):
-        yield from walk_places(stmt.body, [*loops, stmt], scope)
+        if not isinstance(stmt.block.body, BufferStore):
+            yield from walk_places(stmt.block.body, [], stmt.block)
     elif isinstance(stmt, SeqStmt):
         for part in stmt.seq:
             yield from walk_places(part, loops, scope)
@@ -336,6 +339,9 @@ def replace_stmt(stmt: Stmt, old: Stmt, new: Stmt):
         body = replace_stmt(stmt.body, old, new)
         return stmt if body is stmt.body else For(stmt.loop_var, stmt.min, stmt.extent, body, stmt.kind)
     if isinstance(stmt, SeqStmt):
+        for i, part in enumerate(stmt.seq):
+            if part is old:
+                return SeqStmt([*stmt.seq[:i], new, *stmt.seq[i + 1 :]])
         seq = [replace_stmt(part, old, new) for part in stmt.seq]
         return stmt if all(a is b for a, b in zip(seq, stmt.seq)) else SeqStmt(seq)
     return stmt

@@ -155,6 +155,9 @@ class Analyzer:
             self._bind_expr(var, value.min, allow_override)
         else:
             self.const_int_bound.bind(var, value, allow_override)
+            if not allow_override and any(known is var for known, _, _ in self._ranges):
+                # Another range of the same constant bound: these two tell, and raise.
+                self.int_set, self.transitive_comparisons
             self._ranges.append((var, value, allow_override))
             for sub_analyzer in self._told_of_ranges:
                 sub_analyzer.bind(var, value, allow_override)
