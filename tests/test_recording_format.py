@@ -329,7 +329,7 @@ def test_every_field_is_needed() -> None:
         (("computation",), {"params": {}}, "exactly one"),
         (("computation",), {"template": "matmul", "params": {}, "entry": "func"}, "only params"),
         (("computation",), {"workload": "softmax", "params": {}, "entry": "eval"}, "entry is not one of"),
-        (("computation",), {"workload": "softmax", "params": {"x": [[[[[[[[[[[[[1]]]]]]]]]]]]]}}, "params"),
+        (("computation",), {"workload": "softmax", "params": {"x": json.loads("[" * 99 + "]" * 99)}}, "params"),
         (("device", "class"), "TPU", "unknown device class"),
         (("device", "smem_cap"), -1, "not a count"),
         (("device", "smem_cap"), 1 << 100, "not a count"),
@@ -412,8 +412,9 @@ def test_check_refuses_unknown_workloads(tmp_path: Path, capsys, entry) -> None:
 
 
 def test_check_of_one_case(capsys) -> None:
-    assert "no recorded case" in one_line(*command(capsys, "check", "--case", "no such thing"))
-    code, out, _ = command(capsys, "check", "--case", ENTRY[0]["id"])
+    path = str(check.fixtures_folder() / "graphs.jsonl")
+    assert "no recorded case" in one_line(*command(capsys, "check", "--case", "no such thing", path))
+    code, out, _ = command(capsys, "check", "--case", ENTRY[0]["id"], path)
     assert code == 0 and "1 cases, 0 drifted" in out
 
 

@@ -50,10 +50,11 @@ def test_every_workload_and_graph_is_recorded() -> None:
     for case, _ in ENTRIES:
         computation = case["computation"]
         used[computation.get("workload"), computation.get("graph"), computation.get("template")] += 1
-    for name in BACKEND.workloads.WORKLOADS:
-        assert used[name, None, None], name
-    for name in BACKEND.workloads.GRAPHS:
-        assert used[None, name, None], name
+    own = BACKEND.workloads.__name__  # others, made from data, are added to the tables when they are loaded
+    for name, function in BACKEND.workloads.WORKLOADS.items():
+        assert used[name, None, None] or function.__module__ != own, name
+    for name, function in BACKEND.workloads.GRAPHS.items():
+        assert used[None, name, None] or function.__module__ != own, name
     for name in cases.TEMPLATES:
         assert used[None, None, name] >= 20, name
 

@@ -116,7 +116,7 @@ class RealCarver:
         threading.Thread(target=self._read_lines, args=(process.stdout, lines), daemon=True).start()
         threading.Thread(target=self._keep_last, args=(process.stderr, complaints), daemon=True).start()
         about = self._next_line(timeout=300.0)
-        if about is None:
+        if not about:
             self.close()
             raise CarverError(self._why_not_started())
         self.about = json.loads(about)
@@ -129,7 +129,7 @@ class RealCarver:
     def _read_lines(stream: Any, lines: queue.Queue) -> None:
         for line in stream:
             lines.put(line)
-        lines.put(None)
+        lines.put("")  # the end, as readline gives it
 
     @staticmethod
     def _keep_last(stream: Any, complaints: list[str]) -> None:
@@ -138,6 +138,7 @@ class RealCarver:
             del complaints[:-50]
 
     def _next_line(self, timeout: float | None) -> str | None:
+        """The next line; "" when the process has ended, None when it takes too long."""
         try:
             return self._lines.get(timeout=timeout)
         except queue.Empty:
@@ -167,11 +168,10 @@ class RealCarver:
         except OSError:
             pass  # it died; the missing answer says so
         line = self._next_line(self.limit + self.GRACE if self.limit > 0 else None)
-        if line is not None:
+        if line:
             return json.loads(line)
-        running = process.poll() is None
         self.close()
-        reason = f"time limit of {self.limit:g} s" if running else "the process died"
+        reason = f"time limit of {self.limit:g} s" if line is None else "the process died"
         return {"id": case["id"], "failed": reason}
 
     def close(self) -> None:
