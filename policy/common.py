@@ -66,7 +66,7 @@ def coalesced_tensor_shape(subtensor: Sequence[int], tensor: Sequence[int], tran
     Runs shorter than a transaction cost a whole one: the count of elements times transaction over run length.
     """
     elements = int(shape_product(subtensor))
-    if elements == 0:
+    if not elements:
         return 0
     run = int(coalesced_factor(subtensor, tensor))
     return transaction_size * elements / min(transaction_size, run)

@@ -202,6 +202,8 @@ class DefaultPolicy:
     # vendored: carver/roller/policy/default.py:170-188
     def _get_output_tile_map(self, tile: list[int]) -> dict[Node, list[int]]:
         """The tile of each output: the first one's, scaled by the ratio of their extents."""
+        if len(self.output_nodes) == 1:
+            return {self.output_nodes[0]: [*tile]}
         tile_map: dict[Node, list[int]] = {}
         first_shape = self.output_nodes[0].get_space_dim()
         for node in self.output_nodes:

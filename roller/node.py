@@ -269,7 +269,7 @@ class PrimFuncNode(Node):
         self.ana = get_analyzer_by_tir(self.block_analyzer, self.blocks)
         self._space_dim: list[int] | None = None
         self._tensorcore_axis: tuple[int, ...] | None = None
-        self._stage_names: list[str] | None = None
+        self._stage_names: tuple[str, ...] | None = None
         self._known_regions: dict[tuple, Regions] = {}
         self._reduction_buffers: list[Buffer] | None = None
         self._reduction_names: list[str] | None = None
@@ -385,7 +385,7 @@ class PrimFuncNode(Node):
         The second dict names the buffers whose region was taken from a stage in between.
         """
         bounds = [ConstIntBound(0, extent - 1) for extent in tile]
-        return self.ana.infer({name: bounds for name in self._tiled_buffers()}, rstep or {}, targets)
+        return self.ana.infer(dict.fromkeys(self._tiled_buffers(), bounds), rstep or {}, targets)
 
     # vendored: carver/roller/node.py:341-355
     def propagate_inputs(self, tile: Sequence[int], rstep: dict[str, int] | None = None) -> list[list[int]]:
@@ -559,11 +559,11 @@ class PrimFuncNode(Node):
             limits = self._limits[buffer] = _constant_shape(buffer)
             return limits
 
-    def _tiled_buffers(self) -> list[str]:
+    def _tiled_buffers(self) -> tuple[str, ...]:
         """The names of the buffers whose axes a tile bounds: what the tiled stages write."""
         if self._stage_names is None:
             outputs = [self.block_analyzer.get_output_buffers(stage)[0] for stage in self.schedule_stages]
-            self._stage_names = [buffer.name for buffer in outputs]
+            self._stage_names = tuple(dict.fromkeys(buffer.name for buffer in outputs))
         return self._stage_names
 
     def _regions(self, tile: Sequence[int], rstep: dict[str, int] | None) -> Regions:
@@ -573,8 +573,8 @@ class PrimFuncNode(Node):
         if regions is None:
             if len(self._known_regions) >= KEPT_REGIONS:
                 self._known_regions.clear()
-            shape = {name: tile for name in self._tiled_buffers()}
-            regions = self._known_regions[key] = self.ana.regions(shape, rstep or {})
+            names = self._tiled_buffers()
+            regions = self._known_regions[key] = self.ana.regions(names, [tile] * len(names), rstep or {})
         return regions
 
     def _reduction_inputs(self) -> list[Buffer]:

@@ -324,9 +324,9 @@ class InputShapeInference:
         Extents span from the least to the greatest index. The second dict has the buffers whose region was taken
         from a stage on the way to the only output, with the output's name.
         """
-        extents = {name: [bound.max_value - bound.min_value + 1 for bound in tile] for name, tile in shape.items()}
-        starts = {name: [bound.min_value for bound in tile] for name, tile in shape.items()}
-        regions = self.regions(extents, rstep or {}, starts)
+        extents = [[bound.max_value - bound.min_value + 1 for bound in bounds] for bounds in shape.values()]
+        starts = [[bound.min_value for bound in bounds] for bounds in shape.values()]
+        regions = self.regions(tuple(shape), extents, rstep or {}, starts)
         results: dict[str, list[int]] = {}
         intermediate_bind: dict[str, str] = {}
         for name in regions.places.mapping:
@@ -356,27 +356,28 @@ class InputShapeInference:
     # -- Additions to the class: the parts of `infer` ------------------------------------------------------------------
 
     def regions(
-        self, shape: dict[str, Sequence[int]], rstep: dict[str, int], starts: dict[str, Sequence[int]] | None = None
+        self,
+        compute_targets: tuple[str, ...],
+        tiles: Sequence[Sequence[int]],
+        rstep: dict[str, int],
+        starts: Sequence[Sequence[int]] | None = None,
     ) -> Regions:
         """The extents of every buffer's region, each to be worked out when it is asked for.
 
-        ``shape`` gives, by name of the output, the extent along each axis; ``starts`` where it starts, all 0 if None.
+        ``tiles`` gives, for each output, the extent along each axis; ``starts`` where it starts, all 0 if None.
         """
-        compute_targets = tuple(shape)
         places = self._places.get(compute_targets)
         if places is None:
             places = self._places[compute_targets] = Places(self, compute_targets)
         extents: list[int | None] = []
-        for variables, tile in zip(places.input_vars, shape.values()):
+        for variables, tile in zip(places.input_vars, tiles):
             extents += tile if len(tile) == len(variables) else _fit(tile, len(variables))
         extents += self._reduce_extents(rstep)
-        if starts is None or not any(any(values) for values in starts.values()):
+        if starts is None or not any(any(values) for values in starts):
             return Regions(places, extents, places.starts)
-        given = [
-            start
-            for variables, values in zip(places.input_vars, starts.values())
-            for start in _fit(values, len(variables))
-        ]
+        given: list[int | None] = []
+        for variables, values in zip(places.input_vars, starts):
+            given += _fit(values, len(variables))
         return Regions(places, extents, [*given, *places.starts[len(given) :]])
 
     def _reduce_extents(self, rstep: dict[str, int]) -> list[int]:
