@@ -382,6 +382,8 @@ def _not(term: Term) -> Term:
 def _bits(name: str, a: Term, b: Term, width: int) -> Term:
     if a[0] == "const" and b[0] == "const":
         return ("const", bits_value(name, a[1], b[1], width))
+    if name == "xor" and a == b:
+        return ("const", 0)
     return ("bits", name, a, b, width)
 
 
