@@ -13,9 +13,9 @@ sys.path.insert(0, str(HERE))
 
 
 def main() -> None:
-    import tilelang  # noqa: F401  (puts its own tvm on the path)
     import matmul_programs
     import te_programs
+    import tilelang  # noqa: F401  (puts its own tvm on the path)
     import tilelang.carver.arch.cuda as cuda
     import tilelang.carver.matmul_analysis as matmul_analysis
     from tvm import te, tirx

@@ -86,7 +86,7 @@ def test_no_hint_says_why_and_what_helps(capsys):
     [
         (["--M", "8"], "as a matrix product it is 8 x 1024 x 1024: space axes need 16, the reduction 16"),
         (["--in-dtype", "float32"], "no instruction for float32 inputs and float16 sums on sm_80"),
-        (["--arch", "b200"], "carver 0.1.15 has no tensor-core table for sm_100, only up to sm_90"),
+        (["--arch", "b200"], "carver 0.1.15 has no tensor-core table for sm_100a, only up to sm_90"),
     ],
 )
 def test_cuda_core_hints_say_why(capsys, arguments, reason):

@@ -9,7 +9,6 @@ from pathlib import Path
 import matmul_programs
 import pytest
 import te_programs
-
 from carver.arch import CUDA
 from carver.roller import tir
 from carver.roller.matmul_analysis import get_tensorized_func_and_tags
