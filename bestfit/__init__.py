@@ -95,3 +95,9 @@ class BestFit:
             joined.merge(self.list.pop(at + 1))
         if at >= 1 and self.list[at - 1].is_free:
             joined.merge(self.list.pop(at - 1))
+
+    # -- Addition to the class -------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        blocks = ", ".join(f"{block.start}..{block.end}{' free' if block.is_free else ''}" for block in self.list)
+        return f"<BestFit limit={self.limit} [{blocks}]>"

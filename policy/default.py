@@ -644,6 +644,10 @@ class DefaultPolicy:
                 best, best_score = grown, grown_score
         return best
 
+    def __repr__(self) -> str:
+        nodes = ", ".join(node.name for node in getattr(self, "ordered_nodes", []))
+        return f"<{type(self).__name__}, {nodes or 'no nodes'}, {type(self.arch).__name__}>"
+
 
 # ---- Additions: nothing vendored below -----------------------------------------------------------------------------
 

@@ -131,6 +131,8 @@ class TileDict:
             # The grid is only counted once the shared memory has passed.
             reason = "shared memory" if self.grid_size == -1 else "registers"
             return f"<TileDict {figures} invalid: too much of {reason}>"
+        if self.num_wave == -1:
+            return f"<TileDict {figures} not priced yet>"
         prio = (self.traffic + 1) * self.num_wave
         return f"<TileDict {figures} blocks/SM={self.block_per_SM} waves={self.num_wave} prio={prio}>"
 

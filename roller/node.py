@@ -106,6 +106,11 @@ class BlockAnalyzer:
     def get_consumer_blocks(self, block: SBlockRV) -> list[SBlockRV]:
         return self.sch.get_consumers(block)
 
+    # -- Addition to the class -------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<BlockAnalyzer, {self.block_infos or 'no normal form'}>"
+
 
 # vendored: carver/roller/node.py:87-92
 @dataclass(repr=False)

@@ -94,6 +94,12 @@ class Statement:
         axis_values = inverse_affine_iter_map(found.indices, input_iter)
         return [_value_or_anywhere(axis, axis_values) for axis in space]
 
+    # -- Addition to the class -------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        reads = ", ".join(self.dependent_region)
+        return f"<Statement, {self.dep_name} of {reads or 'nothing'}>"
+
 
 # vendored: carver/roller/shape_inference/tir.py:43-44
 def _merge_two_bounds(x: ConstIntBound, y: ConstIntBound) -> ConstIntBound:

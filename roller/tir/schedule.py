@@ -105,6 +105,10 @@ class Schedule:
     def func(self) -> PrimFunc:
         return self.mod["main"]
 
+    def __repr__(self) -> str:
+        names = [realize.block.name_hint for realize in child_realizes(self.func.body.block.body)]
+        return f"<Schedule, blocks {', '.join(names)}>"
+
     # -- queries ------------------------------------------------------------------------------------------------------
 
     def get(self, rv: SBlockRV | LoopRV) -> SBlock | For:
