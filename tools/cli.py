@@ -20,6 +20,10 @@ from ..arch.errors import CarverError
 # command -> (module, what it does in one line)
 COMMANDS: dict[str, tuple[str, str]] = {
     "recommend": ("recommend", "tile configurations for a computation, best first"),
+    "trace": ("trace", "what the search did: each tile visited, rejected or ranked, and why"),
+    "step": ("step", "walk a search in the terminal, event by event"),
+    "explain": ("explain", "the whole arithmetic behind one tile, visited or not"),
+    "audit": ("audit", "whether the search found the best tile of all that it could have visited"),
     "devices": ("devices", "the devices known by name, and their figures"),
     "record": ("record", "record what the real carver answers (needs tilelang)"),
     "check": ("check", "replay recordings on the port and report every difference"),

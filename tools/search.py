@@ -17,6 +17,8 @@ from ..roller.hint import TileDict
 from ..roller.matmul_analysis import get_in_out_dtypes, get_tensorized_func_and_tags, normalize_to_matmul
 from ..roller.tir.schedule import Schedule
 from ..roller.tir.stmt import PrimFunc
+from .trace import SearchTrace, trace_search
+from .trace import priority as priority
 
 
 @dataclass
@@ -41,47 +43,14 @@ class Search:
     rejected: list[tuple[TileDict, str, float, float]] = field(default_factory=list)
     # Why the tensor cores of the device are not used; None where they are, or where it has none.
     why_no_tensor_core: str | None = None
+    # Everything that happened, event by event.
+    trace: SearchTrace | None = None
+    # The search for tensor cores that found nothing, so that this one was made.
+    before: Search | None = None
 
-
-class _Observer:
-    """Fills a Search from the events that a policy tells (``DefaultPolicy.trace``)."""
-
-    def __init__(self, search: Search):
-        self.search = search
-
-    def start(self, init_tile, steps, rstep_map) -> None:
-        pass
-
-    def reject(self, td: TileDict, reason: str, demand: float, limit: float) -> None:
-        self.search.rejected.append((td, reason, demand, limit))
-
-    def visit(self, td, parent, axis) -> None:
-        pass
-
-    duplicate = visit
-
-    def push(self, price, tile) -> None:
-        pass
-
-    pop = push
-
-    def stop(self, reason: str, count: int) -> None:
-        self.search.stopped = reason
-        self.search.visited = count
-
-    def ranked(self, tiles: list[TileDict]) -> None:
-        self.search.ranked = tiles
-
-    def hint(self, td: TileDict, hint: Any) -> None:
-        self.search.hints.append(Found(hint, td, self.search.ranked.index(td)))
-
-    def no_hint(self, td: TileDict, reason: str) -> None:
-        self.search.refused.append((td, reason))
-
-
-def priority(td: TileDict) -> float:
-    """What tiles are ranked by, less is better: (bytes moved per tile + 1) times waves."""
-    return (td.traffic + 1) * td.num_wave
+    def searches(self) -> list[Search]:
+        """This search after the one that came before it, if any."""
+        return [self] if self.before is None else [self.before, self]
 
 
 def search_template(template: Any, device: TileDevice, topk: int) -> Search:
@@ -110,26 +79,25 @@ def search_func(func: PrimFunc, device: TileDevice, topk: int) -> Search:
 
 def search_graph(output_nodes: list, device: TileDevice, topk: int) -> Search:
     """The search behind ``get_roller_hints_from_output_nodes(output_nodes, device, topk)``, watched."""
-    why = None
+    why = before = None
     try:
         search = _run(TensorCorePolicy.from_output_nodes(output_nodes, arch=device), topk)
         if search.hints:
             return search
-        why = why_no_hint(search)
+        why, before = why_no_hint(search), search
     except ValueError as error:
         why = str(error)
     search = _run(DefaultPolicy.from_output_nodes(output_nodes, arch=device), topk)
-    search.why_no_tensor_core = why
+    search.why_no_tensor_core, search.before = why, before
     return search
 
 
 def _run(policy: DefaultPolicy, topk: int) -> Search:
-    search = Search(policy)
-    policy.trace = _Observer(search)
-    try:
-        policy.emit_config(topk)
-    finally:
-        policy.trace = None
+    trace = trace_search(policy, topk)
+    search = Search(policy, trace=trace, ranked=trace.ranking, refused=trace.refused, rejected=trace.rejected)
+    search.hints = [Found(hint, td, rank) for rank, td, hint in trace.found]
+    search.visited = len(trace.tiles)
+    search.stopped = trace.stopped or search.stopped
     return search
 
 
