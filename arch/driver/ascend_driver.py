@@ -51,7 +51,10 @@ def get_l2_cache_size(device_id: int = 0, format: str = "bytes") -> int | None:
     return _in_format(int(_required_properties(device_id).L2_cache_size), format)
 
 
-# No vendored counterpart: the check that the functions above share.
+# ---- Additions: nothing vendored below -----------------------------------------------------------------------------
+# The check that the functions above share.
+
+
 def _required_properties(device_id: int) -> Any:
     prop = get_ascend_device_properties(device_id)
     if prop is None:

@@ -100,21 +100,13 @@ def get_shared_memory_per_block(device_id: int = 0, format: str = "bytes") -> in
 
 
 # vendored: carver/arch/driver/cuda_driver.py:55-64
-@cache
 def _load_cudart() -> Any:
     """The CUDA driver library, initialised. OSError without it, NoDeviceError where it refuses."""
     # NOTE: the driver library in place of the runtime, which need not be installed and has a version in its name.
-    import ctypes
-
-    if sys.platform == "win32":
-        libcuda = ctypes.WinDLL("nvcuda.dll")
-    else:
-        try:
-            libcuda = ctypes.CDLL("libcuda.so.1")
-        except OSError:
-            libcuda = ctypes.CDLL("libcuda.so")
-    _check(libcuda.cuInit(0), "cuInit")
-    return libcuda
+    loaded = _load_once()
+    if isinstance(loaded, Exception):
+        raise loaded
+    return loaded
 
 
 # vendored: carver/arch/driver/cuda_driver.py:67-87
@@ -158,7 +150,27 @@ def get_registers_per_block(device_id: int = 0) -> int | None:
     return get_device_attribute(cudaDeviceAttrNames.cudaDevAttrMaxRegistersPerBlock, device_id)
 
 
-# No vendored counterpart from here on: the calls into the driver library that the functions above share.
+# ---- Additions: nothing vendored below -----------------------------------------------------------------------------
+# The calls into the driver library that the functions above share.
+
+
+@cache
+def _load_once() -> Any:
+    """The driver library, or the exception that loading it ended with: looking for one that is not there is slow."""
+    import ctypes
+
+    try:
+        if sys.platform == "win32":
+            libcuda = ctypes.WinDLL("nvcuda.dll")
+        else:
+            try:
+                libcuda = ctypes.CDLL("libcuda.so.1")
+            except OSError:
+                libcuda = ctypes.CDLL("libcuda.so")
+        _check(libcuda.cuInit(0), "cuInit")
+    except (OSError, NoDeviceError) as err:
+        return err
+    return libcuda
 
 
 def _check(code: int, call: str) -> None:
