@@ -12,9 +12,14 @@ from ..roller.node import MissingPart, shape_product
 # vendored: carver/roller/policy/common.py:4-15
 # NOTE: refuses above FACTOR_LIMIT; the vendored one tries every number up to the root, in an array that long.
 def get_all_factors(n: int) -> list[int]:
-    """All divisors of ``n`` in ascending order; [0] for 0. CarverError for a negative number or one above the limit."""
+    """All divisors of ``n`` in ascending order; [0] for 0, [] for a fraction.
+
+    CarverError for a negative number or one above the limit.
+    """
     if n < 0 or n > FACTOR_LIMIT:
         raise CarverError(f"factors are found for numbers from 0 to {FACTOR_LIMIT}, not for {n}")
+    if n != int(n):
+        return []
     return list(_divisors(int(n)))
 
 
@@ -32,7 +37,9 @@ def factorize(n: int) -> list[int]:
             n = quotient
     # What is left has no divisor up to its root: a prime, or 1.
     if n > 1:
-        primes.append(n)
+        if n != int(n):
+            raise CarverError(f"a fraction has no prime factors: {n} is left after {primes}")
+        primes.append(int(n))
     return primes
 
 

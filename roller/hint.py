@@ -172,22 +172,22 @@ class IntrinInfo:
     # vendored: carver/roller/hint.py:137-139
     @property
     def smooth_a(self) -> bool:
-        return self.input_transform_kind > 1
+        return self.input_transform_kind >= 2
 
     # vendored: carver/roller/hint.py:141-143
     @property
     def smooth_b(self) -> bool:
-        return self.weight_transform_kind > 1
+        return self.weight_transform_kind >= 2
 
     # vendored: carver/roller/hint.py:145-147
     @property
     def inter_transform_a(self) -> bool:
-        return self.input_transform_kind > 0
+        return self.input_transform_kind >= 1
 
     # vendored: carver/roller/hint.py:149-151
     @property
     def inter_transform_b(self) -> bool:
-        return self.weight_transform_kind > 0
+        return self.weight_transform_kind >= 1
 
 
 # vendored: carver/roller/hint.py:154-262

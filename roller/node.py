@@ -824,11 +824,9 @@ def shape_product(shape: Sequence) -> Any:
     itself is asked, as its results differ from Python's: products wrap around at 64 bits, those of expressions
     (IntImm) at their own width.
     """
-    if not shape:
-        return 1.0
     product = math.prod(shape)
     if type(product) is int and 0 < product < EXACT_PRODUCT:
-        return product
+        return product if len(shape) else 1.0
     import numpy
 
     return numpy.prod(shape)
