@@ -113,7 +113,7 @@ class BlockAnalyzer:
 
 
 # vendored: carver/roller/node.py:87-92
-@dataclass(repr=False)
+@dataclass
 class Edge:
     """Output ``src_id`` of one node is input ``dst_id`` of another."""
 
@@ -121,10 +121,6 @@ class Edge:
     dst_node: Node
     src_id: int
     dst_id: int
-
-    # NOTE: no vendored counterpart; the nodes by name, where the dataclass would print each with all of theirs.
-    def __repr__(self) -> str:
-        return f"<Edge, {self.src_node.name}[{self.src_id}] -> {self.dst_node.name}[{self.dst_id}]>"
 
 
 # vendored: carver/roller/node.py:95-176
@@ -230,7 +226,7 @@ class PlaceHolderNode(Node):
 
     # vendored: carver/roller/node.py:180-181
     def __init__(self, name: str = "") -> None:
-        super().__init__(name=f"PlaceHolder_{name}")
+        super().__init__(name="PlaceHolder_" + name)
 
     # vendored: carver/roller/node.py:183-184
     def is_placeholder(self) -> bool:
@@ -782,10 +778,6 @@ class NoText(CarverError, NotImplementedError):
 
 class NoRegion(CarverError, KeyError):
     """The region inference has no answer for a buffer."""
-
-    def __str__(self) -> str:
-        # A KeyError would show its text in quotes.
-        return str(self.args[0])
 
 
 @dataclass(frozen=True)
