@@ -8,6 +8,7 @@ Nodes are connected by :class:`Edge`. Tiles and shapes are lists of extents in e
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -574,7 +575,7 @@ class PrimFuncNode(Node):
         if regions is None:
             if len(self._known_regions) >= KEPT_REGIONS:
                 self._known_regions.clear()
-            names = self._tiled_buffers()
+            names, tile = self._tiled_buffers(), whole_extents(tile)
             regions = self._known_regions[key] = self.ana.regions(names, [tile] * len(names), rstep or {})
         return regions
 
@@ -822,6 +823,14 @@ def shape_product(shape: Sequence) -> Any:
     import numpy
 
     return numpy.prod(shape)
+
+
+def whole_extents(extents: Iterable[int]) -> list[int]:
+    """Extents, which may be numpy's, as ints. NotAConstant, a TypeError, for a float or anything else."""
+    try:
+        return [extent if type(extent) is int else operator.index(extent) for extent in extents]
+    except TypeError:
+        raise NotAConstant(f"the extents of a tile are integers, not {[*extents]}") from None
 
 
 def node_graph(output_nodes: Iterable[Node]) -> networkx.MultiDiGraph:

@@ -394,7 +394,10 @@ class InputShapeInference:
             extents = self._known_reduce_extents[key] = []
             for axis in self.reduce_axes:
                 _, extent = _constant_domain(axis)
-                extents.append(min(extent, rstep.get(axis.var.name, extent)))
+                steps = min(extent, rstep.get(axis.var.name, extent))
+                if type(steps) is not int and not hasattr(steps, "__index__"):
+                    raise NotAConstantDomain(f"the steps of the axis {axis.var.name} must be an integer, not {steps!r}")
+                extents.append(int(steps))
         return extents
 
 

@@ -44,6 +44,7 @@ from ..expr import (
     Select,
     SizeVar,
     Sub,
+    TirError,
     Var,
     as_const_int,
     deep_equal,
@@ -71,8 +72,8 @@ class ConstIntBound:
     NEG_INF = NEG_INF
 
     def __init__(self, min_value: int, max_value: int) -> None:
-        self.min_value = min_value
-        self.max_value = max_value
+        self.min_value = _int64(min_value)
+        self.max_value = _int64(max_value)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConstIntBound):
@@ -84,6 +85,18 @@ class ConstIntBound:
 
     def __repr__(self) -> str:
         return f"arith.ConstIntBound(min_value={self.min_value}, max_value={self.max_value})"
+
+
+def _int64(value: int) -> int:
+    """The end of a bound as an int. TirError for a float, an expression, or what 64 bits do not hold."""
+    if type(value) is not int:
+        # The values of numpy count; those of IntImm do not, in TVM either.
+        if isinstance(value, PrimExpr) or not hasattr(value, "__index__"):
+            raise TirError(f"a bound is an integer, not {value!r}")
+        value = value.__index__()
+    if not -(2**63) <= value < 2**63:
+        raise TirError(f"the bound {value} does not fit int64")
+    return value
 
 
 # ---------------------------------------------------------------------------------------------------------------------
