@@ -290,7 +290,7 @@ class InputShapeInference:
                 known = mapping.get(dep.dep_name)
                 if known is None:
                     mapping[dep.dep_name] = [output_indices]
-                elif not region_exist_in_list(_told(output_indices, dep), known):
+                elif not region_exist_in_list(_told(output_indices, dep.dep_name), known):
                     known.append(output_indices)
 
         # Backwards: each block reads its inputs where its iterators take it.
@@ -304,7 +304,7 @@ class InputShapeInference:
                 known = mapping.setdefault(input_name, [])
                 for indices in mapping[dep.dep_name]:
                     for place in places:
-                        vmap = {axis: _cast_to(axis, index) for axis, index in zip(axes, _told(indices, dep))}
+                        vmap = {axis: _cast_to(axis, index) for axis, index in zip(axes, _told(indices, dep.dep_name))}
                         region = [ana.simplify(substitute(index, vmap)) for index in place]
                         if not region_exist_in_list(region, known):
                             known.append(region)
@@ -481,10 +481,6 @@ class NotInvertible(CarverError, TypeError):
 class NotConnected(CarverError, KeyError):
     """A stage has no part in the tiled output."""
 
-    def __str__(self) -> str:
-        # A KeyError would show its text in quotes.
-        return str(self.args[0])
-
 
 class Index:
     """An index of a place, to be bounded for many tiles.
@@ -554,7 +550,7 @@ class Places:
         """The places of a buffer. KeyError for one that the outputs have nothing to do with."""
         indices = self._indices.get(name)
         if indices is None:
-            places = self.mapping[name]
+            places = [_told(place, name) for place in self.mapping[name]]
             if len(self._compute_targets) == 1:
                 places = self._replace_by_stage_between(name, self._compute_targets[0])
             indices = self._indices[name] = [[Index(index, self._position_of) for index in place] for place in places]
@@ -655,10 +651,10 @@ def _value_or_anywhere(axis: IterInfo, values: dict[Var, PrimExpr]) -> PrimExpr:
     return Var("undefined", dtype="int32") % int(axis.dom.extent)
 
 
-def _told(indices: Region | None, dep: Statement) -> Region:
+def _told(indices: Region | None, name: str) -> Region:
     if indices is None:
         raise NotInvertible(
-            f"the stage {dep.dep_name!r} comes after the tiled one and reads it so that its own tile is not told: "
+            f"the stage {name!r} comes after the tiled one and reads it so that its own tile is not told: "
             "it reduces, reads one tensor at several places, or at a place its axes do not map onto"
         )
     return indices
