@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gzip
 import json
+import statistics
 import sys
 from pathlib import Path
 
@@ -454,7 +455,7 @@ for line in sys.stdin:
     if case["id"] == "hangs":
         time.sleep(60)
     record = {{"searches": [], "hints": []}}
-    print(json.dumps({{"id": case["id"], "record": record, "seconds": 0.5}}), flush=True)
+    print(json.dumps({{"id": case["id"], "record": record, "seconds": 0.5, "processor": 0.4}}), flush=True)
 '
 """
 
@@ -497,6 +498,21 @@ def test_a_case_that_kills_or_hangs_the_process(tmp_path: Path, capsys, monkeypa
     arguments = ["--python", fake_python(tmp_path, "0.1.15"), "--cases", str(cases), "--out", str(tmp_path / "o.jsonl")]
     assert "nothing is written" in one_line(*command(capsys, "record", *arguments))
     assert not (tmp_path / "o.jsonl").exists()
+
+
+def test_bench_compares_both_sides(tmp_path: Path, capsys, entry) -> None:
+    cases = write(tmp_path / "cases.jsonl", json.dumps(entry[0]).encode() + b"\n")
+    arguments = ["--python", fake_python(tmp_path, "0.1.15"), "--cases", str(cases), "--repeat", "2"]
+    code, out, err = command(capsys, "bench", *arguments)
+    assert (code, err) == (0, "")
+    assert out.startswith("1 cases, 2 calls each") and "median call: real 500.00 ms" in out
+    code, out, _ = command(capsys, "bench", *arguments, "--json")
+    [case] = json.loads(out)["cases"]
+    assert case["id"] == entry[0]["id"] and case["hints"] == len(ENTRY[1]["hints"])
+    assert case["seconds"]["real"] == [0.5, 0.5] and case["processor"]["real"] == [0.4, 0.4]
+    assert case["ratio_seconds"] == 0.5 / statistics.median(case["seconds"]["port"])
+    assert "must be positive" in one_line(*command(capsys, "bench", *arguments, "--repeat", "0"))
+    assert "no such file" in one_line(*command(capsys, "bench", "--cases", "none", "--python", "x"))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import collections
+import copy
+import os
 
 import pytest
 
 from carver.tools import cases, check, recording
+from carver.tools.record import RealCarver, case_lists
 
 # A missing or unreadable recording fails here, at collection.
 RECORDINGS = [recording.read(path) for path in check.own_recordings()]
@@ -109,3 +112,29 @@ def test_hints_hold_plain_integers() -> None:
             for part in hint.values() if isinstance(hint, dict) else [hint]:
                 for name in ("block", "thread", "warp", "rstep", "reduce_thread", "step"):
                     assert all(type(value) is int for value in getattr(part, name)), (case["id"], name)
+
+
+def test_stale_recordings_are_noticed() -> None:
+    """A case less, one more, one defined otherwise, and a list that is not there at all."""
+    recordings = copy.copy(RECORDINGS)
+    graphs = next(item for item in recordings if item.path.endswith("graphs.jsonl"))
+    first, second, *rest = graphs.entries
+    other = ({**second[0], "topk": 77}, second[1])
+    more = ({**first[0], "id": "more"}, first[1])
+    recordings[recordings.index(graphs)] = recording.Recording(graphs.path, graphs.meta, [other, more, *rest])
+    assert check.stale(recordings) == [
+        f"list graphs: 1 cases not recorded, the first is {first[0]['id']}",
+        "list graphs: 1 cases not in the list, the first is more",
+        f"list graphs: 1 cases recorded otherwise, the first is {second[0]['id']}",
+    ]
+    assert len(check.stale([])) == len(case_lists().LISTS)
+
+
+@pytest.mark.skipif(
+    "CARVER_REAL_PYTHON" not in os.environ, reason="CARVER_REAL_PYTHON names no interpreter with tilelang"
+)
+def test_the_real_carver_still_answers_so() -> None:
+    chosen = recorded("graphs")[::10] + recorded("amd")[::20]
+    with RealCarver(os.environ["CARVER_REAL_PYTHON"], limit=120) as real:
+        for case, old in chosen:
+            assert check.compare_records(old, real.answer(case)["record"]) == [], case["id"]

@@ -449,15 +449,20 @@ def record_case(backend: Backend, case: dict) -> tuple[dict, float]:
     return record, seconds
 
 
-def time_case(backend: Backend, case: dict) -> tuple[int, float]:
-    """Number of hints and seconds of one unwatched call; a case that raises counts as no hint."""
+def time_case(backend: Backend, case: dict) -> tuple[int, float, float]:
+    """Number of hints, seconds by the clock and seconds of processor time of one unwatched call.
+
+    A case that raises counts as no hint.
+    """
     device = backend.make_device(case["device"])
-    started = time.perf_counter()
+    processor = time.process_time()
+    clock = time.perf_counter()
     try:
         hints = run_case(backend, case, device)
     except Exception:
         hints = None
-    return len(hints or ()), time.perf_counter() - started
+    seconds = time.perf_counter() - clock
+    return len(hints or ()), seconds, time.process_time() - processor
 
 
 # ---------------------------------------------------------------------------------------------------------------------

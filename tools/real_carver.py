@@ -4,9 +4,9 @@
 
 Cases come as JSON lines on standard input, answers go as JSON lines to standard output, in the same order. The first
 line out describes the interpreter (tilelang's version, a digest of the installed wheel, python). An answer is
-``{"id", "record", "seconds"}``; with ``--plain`` nothing is watched and only ``{"id", "seconds", "hints"}`` comes back,
-for measuring speed. Each case is isolated: an exception is part of its record, one that runs over the limit is
-answered with ``{"id", "failed": "time limit"}``.
+``{"id", "record", "seconds"}``; with ``--plain`` nothing is watched and only ``{"id", "hints", "seconds",
+"processor"}`` comes back, for measuring speed. Each case is isolated: an exception is part of its record, one that
+runs over the limit is answered with ``{"id", "failed": "time limit"}``.
 
 No GPU is needed. The device models read the machine when they are built; here their ``__init__`` takes the attributes
 from the case instead, and ``get_arch`` returns that device, so that what infers its device finds it. All the rest of
@@ -24,6 +24,7 @@ import json
 import os
 import signal
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -35,11 +36,11 @@ class TimeLimit(BaseException):
     """Raised by the alarm; not an Exception, so that carver's own `except Exception` lets it through."""
 
 
-def load_cases_module() -> Any:
-    """`cases.py`, which lies beside this file, by path: the package it belongs to is not installed here."""
-    spec = importlib.util.spec_from_file_location("carver_cases", HERE / "cases.py")
+def load_beside(name: str) -> Any:
+    """A module that lies beside this file, by path: the package it belongs to is not installed here."""
+    spec = importlib.util.spec_from_file_location(f"carver_{name}", HERE / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules["carver_cases"] = module  # dataclasses look their module up
+    sys.modules[f"carver_{name}"] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 
@@ -178,10 +179,28 @@ def answer(cases: Any, backend: Any, case: dict, limit: float, watch: bool) -> d
             if watch:
                 record, seconds = cases.record_case(backend, case)
                 return {"id": case["id"], "record": record, "seconds": round(seconds, 6)}
-            count, seconds = cases.time_case(backend, case)
-            return {"id": case["id"], "hints": count, "seconds": round(seconds, 6)}
+            count, seconds, processor = cases.time_case(backend, case)
+            return {"id": case["id"], "hints": count, "seconds": round(seconds, 6), "processor": round(processor, 6)}
     except TimeLimit:
         return {"id": case["id"], "failed": f"time limit of {limit:g} s"}
+
+
+class Expressions:
+    """Answers batches of expressions, ``{"id", "expressions"}`` with ``{"id", "answers", "seconds"}``."""
+
+    def __init__(self) -> None:
+        self._side: Any = None
+
+    def answer(self, batch: dict, limit: float) -> dict:
+        if self._side is None:
+            self._side = load_beside("fuzz_expressions").Side(real=True)
+        started = time.perf_counter()
+        try:
+            with time_limit(limit):
+                answers = [self._side.answers(case) for case in batch["expressions"]]
+        except TimeLimit:
+            return {"id": batch["id"], "failed": f"time limit of {limit:g} s"}
+        return {"id": batch["id"], "answers": answers, "seconds": round(time.perf_counter() - started, 6)}
 
 
 def main() -> int:
@@ -196,12 +215,16 @@ def main() -> int:
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
 
-    cases = load_cases_module()
+    cases = load_beside("cases")
     backend = real_backend(cases, options.workloads)
+    expressions = Expressions()
     print(json.dumps(describe()), file=out, flush=True)
     for number, line in enumerate(sys.stdin):
         case = json.loads(line)
-        result = answer(cases, backend, case, options.limit, not options.plain)
+        if "expressions" in case:
+            result = expressions.answer(case, options.limit)
+        else:
+            result = answer(cases, backend, case, options.limit, not options.plain)
         print(json.dumps(result, separators=(",", ":"), allow_nan=False), file=out, flush=True)
         if number % 20 == 0:
             gc.collect()
