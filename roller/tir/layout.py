@@ -127,9 +127,11 @@ def _show(indices: Sequence[PrimExpr]) -> str:
     return f"[{', '.join(map(str, indices))}]"
 
 
+# tvm: src/s_tir/schedule/analysis/analysis.cc (SimplifyNonTrivialExpr)
 def _simplify_non_trivial(expr: PrimExpr, analyzer: Analyzer) -> PrimExpr:
+    """What comes out as a constant stays as it was: an iterator of extent 1 is not lost."""
     simplified = analyzer.simplify(expr)
-    return expr if type(simplified) is IntImm and isinstance(expr, Var) else simplified
+    return expr if type(simplified) is IntImm else simplified
 
 
 # tvm: src/s_tir/schedule/primitive/cache_read_write.cc (MakeReIndexStage)

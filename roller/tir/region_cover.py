@@ -5,13 +5,35 @@ Stands in for SBlockInfoCollector of src/s_tir/schedule/state.cc. Reindexing ask
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from .arith import Analyzer, IntSet, estimate_region_lower_bound, estimate_region_upper_bound
 from .arith.int_set import intersect, union_region_lower_bound
-from .expr import PrimExpr, Range, Var, less_equal, logical_and, sub, substitute
+from .expr import (
+    Add,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    PrimExpr,
+    Range,
+    Sub,
+    TirError,
+    Var,
+    less_equal,
+    logical_and,
+    sub,
+    substitute,
+)
 from .schedule import Place, Schedule, child_realizes
-from .stmt import BufferRegion, For, SBlock, map_region
+from .stmt import BufferRegion, For, SBlock, SBlockRealize, map_region
+
+
+class ReadOutside(TirError):
+    """A stage that reads nothing of what the stages before it make. TVM fails on it too, by an internal error."""
 
 
 # tvm: src/s_tir/schedule/state.cc (SBlockInfoCollector::CheckRegionCoverAndStagePipeline)
@@ -24,13 +46,71 @@ def is_stage_pipeline(sch: Schedule) -> bool:
         for loop in place.loops:
             analyzer.bind(loop.loop_var, Range(loop.min, loop.extent), True)
     edges = sch.dependencies(root)
-    if any(edge.kind == "WAR" for edge in edges):
-        return False
+    stage_pipeline = all(edge.kind != "WAR" for edge in edges)
+    # All consumers are looked at, also when the answer is known: judging one of them may fail.
     for consumer, place in places.items():
         producers = [places[edge.src] for edge in edges if edge.dst is consumer and edge.kind == "RAW"]
         if not _covered(place, producers, analyzer):
-            return False
-    return True
+            stage_pipeline = False
+    return stage_pipeline
+
+
+def may_read_outside(sch: Schedule) -> bool:
+    """Whether a block might read nothing but what lies outside a buffer that other blocks write.
+
+    TVM judges the stage pipeline of every schedule it makes, and fails on such a read. Here it is judged when asked
+    for, and at once where this quick look does not rule the failure out: one place inside the buffer does.
+    """
+    realizes = child_realizes(sch.root().body)
+    written = {access.buffer for realize in realizes for access in realize.block.writes}
+    for realize in realizes:
+        for access in realize.block.reads:
+            if access.buffer not in written:
+                continue
+            first = _first_place(realize)
+            for extent, part in zip(access.buffer.shape, access.region):
+                if type(part.min) is Var and first.get(part.min) == 0:
+                    continue
+                start = _value_at(part.min, first)
+                if start is None or type(extent) is not IntImm or not 0 <= start < extent.value:
+                    return True
+    return False
+
+
+def _first_place(realize: SBlockRealize) -> dict[Var, int]:
+    """The block's iterators where all of its loops begin; loops begin at constants, those of dynamic extent too."""
+    first = {}
+    for iter_var in realize.block.iter_vars:
+        if type(iter_var.dom.min) is IntImm:
+            first[iter_var.var] = iter_var.dom.min.value
+    return first
+
+
+def _value_at(index: PrimExpr, place: dict[Var, int]) -> int | None:
+    """The value of an index at a place, or None when it is not made of additions and constants."""
+    kind = type(index)
+    if kind is Var:
+        return place.get(index)
+    if kind is IntImm:
+        return index.value
+    operate = _PLAIN.get(kind)
+    if operate is None:
+        return None
+    a, b = _value_at(index.a, place), _value_at(index.b, place)
+    if a is None or b is None or (kind in (FloorDiv, FloorMod) and b == 0):
+        return None
+    return operate(a, b)
+
+
+_PLAIN = {
+    Add: operator.add,
+    Sub: operator.sub,
+    Mul: operator.mul,
+    FloorDiv: operator.floordiv,
+    FloorMod: operator.mod,
+    Min: min,
+    Max: max,
+}
 
 
 def _covered(consumer: Place, producers: Sequence[Place], analyzer: Analyzer) -> bool:
@@ -51,7 +131,12 @@ def _covered(consumer: Place, producers: Sequence[Place], analyzer: Analyzer) ->
             produced = union_region_lower_bound(touched)
             loops = _domains(consumer.loops[shared:])
             consumed = estimate_region_upper_bound(access.region, loops, consumer.realize.predicate, analyzer)
-            if not _covers(access.buffer.shape, produced, consumed, analyzer):
+            try:
+                covered = _covers(access.buffer.shape, produced, consumed, analyzer)
+            except ReadOutside:
+                name = consumer.realize.block.name_hint
+                raise ReadOutside(f"the stage {name!r} reads {access}, which lies outside of the tensor") from None
+            if not covered:
                 return False
     return True
 
@@ -102,6 +187,9 @@ def _covers(
             continue
         made = _within(made, whole, analyzer)
         read = _within(read, whole, analyzer)
+        if read.is_nothing():
+            # TVM goes on to subtract its two infinities, whose dtype is none of a number's.
+            raise ReadOutside
         starts_before = less_equal(analyzer.canonical_simplify(sub(made.min(), read.min())), 0)
         ends_after = less_equal(analyzer.canonical_simplify(sub(read.max(), made.max())), 0)
         if not analyzer.can_prove(logical_and(starts_before, ends_after)):

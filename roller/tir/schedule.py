@@ -100,6 +100,11 @@ class Schedule:
         self._placed_body: SBlockRealize | None = None
         # Judged on the function as it came; the rewrites below keep it, as in TVM.
         self._stage_pipeline: bool | None = None
+        if len(child_realizes(func.body.block.body)) > 1:
+            from .region_cover import may_read_outside
+
+            if may_read_outside(self):
+                self.is_stage_pipeline()
 
     @property
     def func(self) -> PrimFunc:
