@@ -11,8 +11,6 @@ from collections import Counter
 from dataclasses import FrozenInstanceError, fields
 
 import pytest
-from landed import landed
-
 from carver.arch import get_arch
 from carver.arch.errors import CarverError
 from carver.policy import DefaultPolicy, TensorCorePolicy, default
@@ -39,6 +37,7 @@ from carver.tools.trace import (
     to_jsonl,
     trace_search,
 )
+from landed import landed
 
 A100 = get_arch("a100")
 PAIRS = [(item.case["id"], trace, search) for item in landed() for trace, search in item.pairs]

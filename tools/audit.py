@@ -244,7 +244,8 @@ def audit_lines(audit: Audit, columns: int) -> Iterator[str]:
     extents = ", ".join(f"{name}={extent}" for name, extent in zip(audit.axes, audit.shape))
     yield from wrapped(f"{audit.policy}, output {extents}", columns, 0, 2)
     ended = "the queue was empty" if audit.stopped == "exhausted" else "more than 2000 were seen"
-    text = f"lattice  {plural(audit.lattice, 'tile')} ({steps}); the search visited {number(audit.visited)}, until {ended}"
+    visited = f"the search visited {number(audit.visited)}, until {ended}"
+    text = f"lattice  {plural(audit.lattice, 'tile')} ({steps}); {visited}"
     yield from wrapped(text, columns, 0, 2)
     if audit.rejected:
         yield from wrapped(f"invalid  {_counts(audit.rejected)}", columns, 0, 2)

@@ -16,7 +16,7 @@ from ..policy.common import coalesced_tensor_shape, factorize
 from ..roller.hint import Hint, TileDict
 from ..roller.node import PrimFuncNode, shape_product
 from .cases import plain
-from .display import by
+from .display import by, plural
 from .reasons import Refusal, refusal
 
 VECTOR_WIDTHS = (16, 8, 4, 2)
@@ -201,7 +201,7 @@ def _warp_refusal(
             return refusal("instruction of the block", node.name, tile[axis], wmma_tile[axis], text)
     warps = threads // warp_size
     if instructions < warps or instructions % warps:
-        text = f"{instructions} instructions cannot be shared evenly by {warps} warps"
+        text = f"{plural(instructions, 'instruction')} cannot be shared evenly by {plural(warps, 'warp')}"
         return refusal("warps", node.name, warps, instructions, text)
     return None
 

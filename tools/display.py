@@ -78,9 +78,7 @@ class Column:
     gives_way: int = 0
 
 
-def table(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], columns_wide: int, indent: int = 0
-) -> list[str]:
+def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], columns_wide: int, indent: int = 0) -> list[str]:
     """The lines of a table with its titles. Columns in which nothing stands are left out.
 
     Where it is still too wide, the last column is wrapped if it holds texts, else texts are cut. Figures stay whole.
@@ -156,10 +154,12 @@ def length_bar(value: float, greatest: float, cells: int, glyph: str) -> str:
 
 def extent(text: str) -> int:
     """One extent of a tile, as an argument type: a whole number from 1."""
+    if len(text) > 40:
+        raise argparse.ArgumentTypeError(f"{text[:20]}... is no extent: {len(text)} characters")
     try:
         value = int(text.replace("_", ""))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
     if value < 1:
         raise argparse.ArgumentTypeError(f"{value} is too small: the extents of a tile are at least 1")
     return value

@@ -40,7 +40,7 @@ class Access:
     region: Tile
     """Extents of the region that the tile touches, with reductions over their whole extent."""
     unclipped: Tile
-    """The same before it is clipped. A write is clipped by the shape of the *input* with the same number, as in carver."""
+    """The same before it is clipped. A write is clipped by the shape of the *input* of the same number, in carver."""
     shape: Tile
     """The buffer's shape."""
     element_bytes: int
@@ -291,7 +291,7 @@ def _explain(policy: DefaultPolicy, tile: list[int], begin: Start, trace: Search
         axes=begin.axes,
         shape=begin.shape,
         tile=tuple(tile),
-        nodes=tuple((n.name, tuple(n.get_space_dim()), tuple(map(plain, td.get_tile(n)))) for n in policy.ordered_nodes),
+        nodes=tuple((n.name, tuple(n.get_space_dim()), _extents(td.get_tile(n))) for n in policy.ordered_nodes),
         accesses=accesses,
         traffic=plain(td.traffic),
         memory=memory,
@@ -308,6 +308,11 @@ def _explain(policy: DefaultPolicy, tile: list[int], begin: Start, trace: Search
         hints=hints,
         error=error,
     )
+
+
+def _extents(shape: Sequence[Any]) -> Tile:
+    """A shape as plain integers: where extents are clipped by a buffer's they may be expressions."""
+    return tuple(map(plain, shape))
 
 
 def _agree(what: str, ours: Any, theirs: Any) -> None:
@@ -330,7 +335,8 @@ def _accesses(policy: DefaultPolicy, output_tile: list[int]) -> Iterator[Access]
             if source.is_placeholder():
                 name = node.input_buffers[i].name
                 nbytes = (source.get_dtype().bits + 7) // 8
-                yield _access(node, name, "read", input_shapes[i], unclipped[name], source.get_shape(), nbytes, read_bytes)
+                region, shape = input_shapes[i], source.get_shape()
+                yield _access(node, name, "read", region, unclipped[name], shape, nbytes, read_bytes)
         for edge in node.outputs:
             if edge.dst_node.is_output():
                 name = node.output_buffers[edge.src_id].name
@@ -349,8 +355,8 @@ def _access(
         node=node.name,
         buffer=name,
         access=access,
-        region=tuple(map(plain, region)),
-        unclipped=tuple(map(plain, unclipped)),
+        region=_extents(region),
+        unclipped=_extents(unclipped),
         shape=tuple(shape),
         element_bytes=nbytes,
         elements=elements,
@@ -430,7 +436,7 @@ def _cached(node: PrimFuncNode, td: TileDict) -> Iterator[Cached]:
         yield Cached(
             node=node.name,
             buffer=name,
-            region=tuple(map(plain, shapes[name])),
+            region=_extents(shapes[name]),
             element_bytes=element_bytes,
             nbytes=int(elements * element_bytes),
             aligned=int(total - without),
@@ -456,7 +462,8 @@ def _registers(policy: DefaultPolicy, td: TileDict) -> Registers:
     for node in policy.ordered_nodes:
         tile, bits = td.get_tile(node), node.get_dtype().bits
         elements = shape_product(tile)
-        nodes.append(NodeRegisters(node.name, tuple(map(plain, tile)), int(elements), bits, plain(elements * bits / 32)))
+        count = plain(elements * bits / 32)
+        nodes.append(NodeRegisters(node.name, _extents(tile), int(elements), bits, count))
     return Registers(tuple(nodes), int(2 * max(node.registers for node in nodes)), policy.arch.reg_cap)
 
 

@@ -57,7 +57,8 @@ def _access_notes(access: Access) -> Iterator[str]:
         # Runs that are not whole transactions are paid for as whole ones.
         lie = "element lies" if access.coalesced == 1 else "elements lie"
         ratio = number(access.transaction / access.coalesced)
-        yield f"only {access.coalesced} {lie} side by side, a transaction has {access.transaction}: {ratio} times as much"
+        short = f"only {access.coalesced} {lie} side by side"
+        yield f"{short}, a transaction has {access.transaction}: {ratio} times as much"
     if access.region == access.unclipped:
         return
     if access.access == "write":
@@ -68,9 +69,9 @@ def _access_notes(access: Access) -> Iterator[str]:
 
 def _access_row(access: Access, several: bool) -> tuple[str, ...]:
     transaction = f"{access.transaction} ({access.transaction_bytes} B)"
-    figures = (number(access.elements), number(access.coalesced), transaction, number(access.moved), number(access.nbytes))
-    node = access.node if several else ""
-    return (node, access.buffer, access.access, by(access.region), by(access.shape), *figures)
+    elements, coalesced, moved = number(access.elements), number(access.coalesced), number(access.moved)
+    lead = (access.node if several else "", access.buffer, access.access, by(access.region), by(access.shape))
+    return (*lead, elements, coalesced, transaction, moved, number(access.nbytes))
 
 
 def shared_memory(e: TileExplanation, columns: int) -> Iterator[str]:
@@ -100,7 +101,8 @@ def _memory(e: TileExplanation, memory: SharedMemory, columns: int) -> Iterator[
             why = {"reduction": "input of the reduction", "broadcast": "used several times"}[item.why]
             aligned = number(item.aligned) if item.counts else "0"
             note = why if item.counts else f"{why}; free of charge after the reduction"
-            rows.append((item.node if several else "", item.buffer, by(item.region), number(item.nbytes), aligned, note))
+            node = item.node if several else ""
+            rows.append((node, item.buffer, by(item.region), number(item.nbytes), aligned, note))
         yield from table(titles, rows, columns, 2)
     if memory.stages > 1:
         once = sum(item.aligned for item in memory.cached)
@@ -177,7 +179,8 @@ def occupancy(e: TileExplanation, columns: int) -> Iterator[str]:
     yield ""
     counts = f"{' x '.join(map(number, grid.counts))} = " if len(grid.counts) > 1 else ""
     yield from wrapped(f"grid  {counts}{plural(grid.blocks, 'block')}", columns, 0, 2)
-    text = f"waves  {number(grid.waves)}: {number(grid.at_once)} blocks at once, {number(grid.last_wave)} in the last wave"
+    at_once = f"{plural(grid.at_once, 'block')} at once"
+    text = f"waves  {number(grid.waves)}: {at_once}, {number(grid.last_wave)} in the last wave"
     yield from wrapped(text, columns, 0, 2)
     text = f"priority  ({number(e.traffic)} + 1) x {number(grid.waves)} = {number(e.priority)}, less is better"
     yield from wrapped(text, columns, 0, 2)

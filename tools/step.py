@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from ..arch.errors import CarverError
 from .display import Column, add_width, by, check_tile, number, plural, table, tile_text, width_of, wrapped
 from .options import add_computation, device_of, size, template_of
-from .trace import Event, Hinted, Lines, NoHint, Pop, Push, SearchTrace, Tile, Visit, notes_of, summarize, summary_lines
+from .trace import Duplicate, Event, Lines, NoHint, Pop, Push, SearchTrace, Tile, Visit, notes_of, summarize, summary_lines
 
 HELP = (
     ("Enter, n [N]", "the next event, or the next N"),
@@ -200,7 +200,7 @@ class Walk:
             if type(event) is Pop and type(self.event) is Visit:
                 yield from self.lines.of(event)
                 break
-            if type(event) is not Visit:
+            if type(event) not in (Visit, Duplicate):
                 break
         yield from self.show()
 
@@ -297,7 +297,8 @@ def converse(walk: Walk, source: TextIO, out: TextIO) -> int:
     if is_terminal:
         with contextlib.suppress(ImportError):
             import readline  # noqa: F401  # makes input() remember lines
-    print(f"{walk.trace!r}, {plural(len(walk.places), 'event')}; h for help, q to quit", file=out)
+    name, tiles = type(walk.trace.policy).__name__, plural(len(walk.trace.tiles), "tile")
+    print(f"{name}, {tiles}, {plural(len(walk.places), 'event')}; h for help, q to quit", file=out)
     code = 0
     while True:
         try:

@@ -639,7 +639,7 @@ def run(args: argparse.Namespace) -> int:
         if not item.trace.events:
             print("no search: the outputs have different numbers of space axes", file=out)
         elif args.summary:
-            print("\n".join([type(item.policy).__name__, *summary_lines(summarize(item.trace.events), columns)]), file=out)
+            print(type(item.policy).__name__, *summary_lines(summarize(item.trace.events), columns), sep="\n", file=out)
         else:
             lines = Lines(item.trace, columns)
             for event in item.trace.events:
