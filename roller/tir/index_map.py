@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from .arith.analyzer import Analyzer
 from .arith.int_operator import InternalError
@@ -68,6 +67,9 @@ from .expr import (
     try_const_fold,
 )
 
+if TYPE_CHECKING:
+    import numpy as np
+
 # The nodes whose operands are matched again after a substitution. "and" and "or" have bools on either side.
 _MATCHED_NODES = frozenset((Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LE, LT, GT, GE))
 
@@ -81,7 +83,6 @@ _REBUILT_CALLS: dict[str, Callable[..., PrimExpr]] = {
     "tirx.bitwise_xor": bitwise_xor,
     "tirx.if_then_else": if_then_else,
 }
-
 
 # tvm: src/tirx/ir/stmt_functor.cc (IRSubstituteWithDataTypeLegalization), data_type_rewriter.cc (DataTypeLegalizer)
 def substitute_with_data_type_legalization(expr: PrimExpr, vmap: Mapping[Var, PrimExpr]) -> PrimExpr:
@@ -145,7 +146,7 @@ def _as_ranges(shape: Sequence) -> list[Range]:
     for dim in shape:
         if not isinstance(dim, Range):
             dim = convert(dim)
-            dim = Range(make_zero(dim.dtype), dim)
+            dim = Range.from_min_extent(make_zero(dim.dtype), dim)
         ranges.append(dim)
     return ranges
 
@@ -290,12 +291,12 @@ class IndexMap:
                 for term in index.args:
                     term_extent = mul(term.extent, term.scale)
                     extent = term_extent if extent is None else max_(extent, term_extent)
-                output.append(Range(index.base, IntImm("int32", 1) if extent is None else extent))
+                output.append(Range.from_min_extent(index.base, IntImm("int32", 1) if extent is None else extent))
         else:
             output = self._map_ranges_by_int_set(ranges, analyzer)
         width = max((bits(dom.extent.dtype) for dom in ranges), default=32)
         dtype = f"int{width}"
-        return [Range(cast(dtype, dom.min), cast(dtype, dom.extent)) for dom in output]
+        return [Range.from_min_extent(cast(dtype, dom.min), cast(dtype, dom.extent)) for dom in output]
 
     def _map_ranges_by_int_set(self, ranges: Sequence[Range], analyzer: Analyzer) -> list[Range]:
         """The ranges by interval arithmetic. It holds for any map, but knows nothing of padding: [N] under
@@ -307,7 +308,7 @@ class IndexMap:
         for index in self.final_indices:
             int_set = eval_set(index, dom_map)
             low, high = int_set.min(), int_set.max()
-            output.append(Range(analyzer.simplify(low), analyzer.simplify(add(sub(high, low), 1))))
+            output.append(Range.from_min_extent(analyzer.simplify(low), analyzer.simplify(add(sub(high, low), 1))))
         return output
 
     # tvm: src/tirx/ir/index_map.cc (IndexMapNode::MapShape)
@@ -323,6 +324,8 @@ class IndexMap:
     # tvm: src/tirx/ir/index_map.cc (IndexMapNode::MapTensor)
     def map_tensor(self, arr_src: np.ndarray) -> np.ndarray:
         """An array with its elements moved to the places that the map gives them."""
+        import numpy as np  # only here: importing it takes longer than most searches
+
         _check_rank("dimensions", arr_src.shape, self)
         analyzer = Analyzer()
         shape = [int(extent) for extent in self.map_shape(arr_src.shape, analyzer)]

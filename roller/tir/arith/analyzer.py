@@ -70,7 +70,8 @@ _LATE_SUB_ANALYZERS = {
     "prover": ("prover", "Prover"),
 }
 _late_classes: dict[str, type] = {}
-# Those of them that a range says something to. The rest knows constant bounds from const_int_bound.
+# Those of them that a range says something to; the rest has constant bounds from const_int_bound. The prover alone is
+# told of values too: the others take what the simplifiers and each other make of them.
 _TOLD_OF_RANGES = ("int_set", "transitive_comparisons", "prover")
 
 
@@ -86,8 +87,9 @@ class Analyzer:
     """
 
     __slots__ = (
-        "_ranges",
+        "_bindings",
         "_told_of_ranges",
+        "_told_of_values",
         "canonical_simplify",
         "const_int_bound",
         "epoch",
@@ -106,9 +108,11 @@ class Analyzer:
 
     def __init__(self) -> None:
         self.epoch = 0
-        # The ranges that variables were bound to, for sub-analyzers that are made later, and those made already.
-        self._ranges: list[tuple[Var, Range, bool]] = []
+        # What variables were bound to, for sub-analyzers that are made later; and those made already, by what they
+        # have to be told from then on.
+        self._bindings: list[tuple[Var, Range | PrimExpr, bool]] = []
         self._told_of_ranges: list = []
+        self._told_of_values: list = []
         self.const_int_bound = ConstIntBoundAnalyzer(self)
         self.modular_set = ModularSetAnalyzer(self)
 
@@ -124,9 +128,12 @@ class Analyzer:
         sub_analyzer = late_class(self)
         setattr(self, name, sub_analyzer)
         if name in _TOLD_OF_RANGES:
-            for var, value, allow_override in self._ranges:
-                sub_analyzer.bind(var, value, allow_override)
+            for var, value, allow_override in self._bindings:
+                if isinstance(value, Range) or name == "prover":
+                    sub_analyzer.bind(var, value, allow_override)
             self._told_of_ranges.append(sub_analyzer)
+            if name == "prover":
+                self._told_of_values.append(sub_analyzer)
         return sub_analyzer
 
     # tvm: src/arith/analyzer.cc (Analyzer::Clone)
@@ -155,10 +162,10 @@ class Analyzer:
             self._bind_expr(var, value.min, allow_override)
         else:
             self.const_int_bound.bind(var, value, allow_override)
-            if not allow_override and any(known is var for known, _, _ in self._ranges):
+            if not allow_override and any(known is var for known, _, _ in self._bindings):
                 # Another range of the same constant bound: these two tell, and raise.
                 self.int_set, self.transitive_comparisons
-            self._ranges.append((var, value, allow_override))
+            self._bindings.append((var, value, allow_override))
             for sub_analyzer in self._told_of_ranges:
                 sub_analyzer.bind(var, value, allow_override)
 
@@ -170,7 +177,9 @@ class Analyzer:
         self.canonical_simplify.update(var, new_expr, allow_override)
         self.int_set.update(var, self.int_set(new_expr), allow_override)
         self.transitive_comparisons.bind(var, expr, allow_override)
-        self.prover.bind(var, expr, allow_override)
+        self._bindings.append((var, expr, allow_override))
+        for sub_analyzer in self._told_of_values:
+            sub_analyzer.bind(var, expr, allow_override)
 
     def bind_all(self, variables: Mapping[Var, Range], allow_override: bool = False) -> None:
         """:meth:`bind` for every item of a mapping, in its order."""
