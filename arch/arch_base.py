@@ -8,6 +8,11 @@ from .errors import MissingFigureError
 
 # The figures that an architecture's name leaves open: see settle_figures.
 _OPEN_FIGURES = frozenset({"compute_max_core", "l2_cache_size_bytes"})
+# What is asked of any device, though the CPU and Metal have none of it and only CUDA has the last.
+_FIGURES = frozenset(
+    "reg_cap smem_cap compute_max_core warp_size sm_partition transaction_size max_smem_usage bandwidth "
+    "compute_capability l2_cache_size_bytes sm_version".split()
+)
 
 
 # vendored: carver/arch/arch_base.py:1-30
@@ -42,4 +47,6 @@ class TileDevice:
                 f"{kind}({target}) has no {name}, which the architecture does not fix: pass {name}=... when building "
                 f"it, or name a device of the catalogue"
             )
+        if name in _FIGURES:
+            raise MissingFigureError(f"{kind!r} object has no attribute {name!r}: carver has no such figure of this device")
         raise AttributeError(f"{kind!r} object has no attribute {name!r}")

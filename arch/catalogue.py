@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from .errors import CarverError
+from .errors import CarverError, shown
 
 KIB, MIB = 1024, 1024 * 1024
 
@@ -386,7 +386,7 @@ def unknown_device(name: str) -> str:
         hint = f"did you mean {near[0]!r}?"
     else:
         hint = f"no name is near it among the {len(DEVICES)} of the catalogue (`carver devices` lists them)."
-    return f"unknown device {name!r}: {hint} An architecture such as 'sm_90' or 'gfx942' can be given with its figures."
+    return f"unknown device {shown(name)}: {hint} An architecture such as 'sm_90' or 'gfx942' can be given with its figures."
 
 
 # Letters that are typed for digits.

@@ -9,11 +9,12 @@ from typing import Any
 from .arch_base import TileDevice
 from .device import FIGURES, Device, find_device, no_device, settle_figures
 from .driver import cuda_driver
+from .errors import CarverError
 from .target import Target
 
 # An SM architecture: the compute capability, with or without "sm_" before it, and the letters that CUDA puts after it
 # for architecture-specific features ("sm_90a").
-_SM_VERSION_PATTERN = re.compile(r"^(?:sm_)?(\d+)[a-zA-Z]*$")
+_SM_VERSION_PATTERN = re.compile(r"^(?:sm_)?([0-9]{1,9})[a-zA-Z]*$")
 
 
 # vendored: carver/arch/cuda.py:16-24
@@ -125,7 +126,9 @@ def is_tensorcore_supported_precision(in_dtype: str, accum_dtype: str, arch: Til
         return precision in ada_tensorcore_supported
     if is_hopper_arch(arch):
         return precision in hopper_tensorcore_supported
-    raise ValueError(f"Unsupported architecture: {arch}")
+    raise CarverError(
+        f"Unsupported architecture: {arch.target.attrs.get('arch')}; carver 0.1.15 knows the tensor cores of sm_70 to sm_90"
+    )
 
 
 # vendored: carver/arch/cuda.py:127-135

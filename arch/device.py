@@ -6,13 +6,14 @@ constructors of CUDA, CDNA and RDNA read it as the vendored ones read TVM's. `fi
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import catalogue
-from .errors import CarverError, NoDeviceError
+from .errors import CarverError, NoDeviceError, shown
 from .target import (
     _CUDA_TAGS,
     ROCM_MTRIPLE,
@@ -43,7 +44,7 @@ FIGURES = (
     "bandwidth",
 )
 
-_SM_NAME = re.compile(r"sm_(\d+)[a-z]?")
+_SM_NAME = re.compile(r"sm_([0-9]{1,9})[a-z]?")
 _GFX_NAME = re.compile(r"gfx[0-9a-f]+(-generic)?(:[a-z0-9+:-]+)?")
 
 
@@ -154,8 +155,8 @@ def settle_figures(arch: TileDevice, figures: Mapping[str, Any], allowed: tuple[
 
             near = get_close_matches(name, allowed, n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            raise CarverError(f"{type(arch).__name__} has no figure {name!r}: {hint}Allowed: {', '.join(allowed)}")
-        if name == "smem_cap" and value == "optin":
+            raise CarverError(f"{type(arch).__name__} has no figure {shown(name)}: {hint}Allowed: {', '.join(allowed)}")
+        if name == "smem_cap" and isinstance(value, str) and value == "optin":
             value = _optin_limit(arch)
         setattr(arch, name, _checked_figure(name, value))
     if "smem_cap" in figures and "max_smem_usage" not in figures:
@@ -176,21 +177,25 @@ def _checked_figure(name: str, value: Any) -> Any:
     """A figure in the type that the device classes use; CarverError where it cannot be one."""
     if name in ("name", "platform", "compute_capability"):
         if not isinstance(value, str) or not value:
-            raise CarverError(f"{name} must be a non-empty string, got {value!r}")
+            raise CarverError(f"{name} must be a non-empty string, got {shown(value)}")
         return value
     if name in ("transaction_size", "bandwidth"):
         if not isinstance(value, (list, tuple)) or len(value) != 2:
-            raise CarverError(f"{name} must be a list of two positive integers, got {value!r}")
+            raise CarverError(f"{name} must be a list of two positive integers, got {shown(value)}")
         return [_checked_int(name, item, 1) for item in value]
     return _checked_int(name, value, 0 if name == "l2_cache_size_bytes" else 1)
 
 
 def _checked_int(name: str, value: Any, least: int) -> int:
     # Integers of numpy count too; a bool is an int in Python but surely a mistake here.
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if number < least:
         allowed = "a positive integer" if least else "an integer of at least 0"
-        raise CarverError(f"{name} must be {allowed}, got {value!r}")
-    return value.__index__()
+        raise CarverError(f"{name} must be {allowed}, got {shown(value)}")
+    return number
 
 
 def _wrong_kind(what: str, kind: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 
-from .errors import CarverError
+from .errors import CarverError, shown
 
 ROCM_MTRIPLE = "amdgcn-amd-amdhsa-hcc"
 
@@ -261,13 +261,14 @@ class Target:
                 target.attrs,
                 target.host,
             )
-        elif isinstance(target, str):
-            self._read_config(_config_of_string(target))
-        elif isinstance(target, Mapping):
-            self._read_config(dict(target))
+        elif isinstance(target, (str, Mapping)):
+            try:
+                self._read_config(_config_of_string(target) if isinstance(target, str) else dict(target))
+            except RecursionError:
+                raise CarverError(f"a target is nested too deeply: {shown(target)}") from None
         else:
             raise CarverError(
-                f"a target is a string, a dictionary or a Target, not {type(target).__name__}: {target!r}"
+                f"a target is a string, a dictionary or a Target, not {type(target).__name__}: {shown(target)}"
             )
         if host is not None:
             self.host = Target(host)
@@ -276,15 +277,15 @@ class Target:
         """Fill in this target from a dictionary, in the steps of TVM's `TargetInternal::FromConfig`."""
         if "kind" not in config and "tag" in config:
             tag = config["tag"]
-            if tag not in _CUDA_TAGS:
-                raise CarverError(f"unknown target tag {tag!r}; a tag is one of TVM's, such as 'nvidia/nvidia-a100'")
+            if not isinstance(tag, str) or tag not in _CUDA_TAGS:
+                raise CarverError(f"unknown target tag {shown(tag)}; a tag is one of TVM's, such as 'nvidia/nvidia-a100'")
             config = {**_config_of_tag(tag), **config}
 
         kind = config.get("kind")
         if kind is None:
-            raise CarverError(f"a target needs a 'kind', one of {', '.join(_KINDS)}; got {config!r}")
-        if kind not in _KINDS:
-            raise CarverError(f"unknown target kind {kind!r}; known kinds: {', '.join(_KINDS)}")
+            raise CarverError(f"a target needs a 'kind', one of {', '.join(_KINDS)}; got {shown(config)}")
+        if not isinstance(kind, str) or kind not in _KINDS:
+            raise CarverError(f"unknown target kind {shown(kind)}; known kinds: {', '.join(_KINDS)}")
         default_keys, options = _KINDS[kind]
 
         host = config.pop("host", None)
@@ -298,7 +299,7 @@ class Target:
         for name in config:
             if name not in _COMMON_OPTIONS and name not in options:
                 known = ", ".join((*_COMMON_OPTIONS, *options))
-                raise CarverError(f"unknown option {name!r} of a {kind} target; known options: {known}")
+                raise CarverError(f"unknown option {shown(name)} of a {kind} target; known options: {known}")
         _canonicalize(kind, attrs)
 
         del attrs["kind"]
@@ -352,9 +353,9 @@ def _config_of_string(text: str) -> dict[str, Any]:
         try:
             config = json.loads(text)
         except ValueError as err:
-            raise CarverError(f"a target that starts with '{{' must be JSON, but {text!r} is not: {err}") from err
+            raise CarverError(f"a target that starts with '{{' must be JSON, but {shown(text)} is not: {err}") from err
         if not isinstance(config, dict):
-            raise CarverError(f"a target in JSON must be an object, got {text!r}")
+            raise CarverError(f"a target in JSON must be an object, got {shown(text)}")
         return config
     kind, *words = text.split() if text.strip() else [text]
     config: dict[str, Any] = {"kind": kind}
@@ -362,7 +363,7 @@ def _config_of_string(text: str) -> dict[str, Any]:
     for word in words:
         name, separator, value = word.lstrip("-").partition("=")
         if not word.startswith("-") or not separator:
-            raise CarverError(f"in the target {text!r}, {word!r} is not an option of the form -name=value")
+            raise CarverError(f"in the target {shown(text)}, {shown(word)} is not an option of the form -name=value")
         expected = options.get(name, str)
         wants_int = expected is int or type(expected) is int
         config[name] = int(value) if wants_int and value.isdecimal() else value
@@ -400,7 +401,7 @@ def _checked_option(name: str, value: Any, expected: type) -> Any:
         return int(value)
     if expected is not int and isinstance(value, expected):
         return value
-    raise CarverError(f"target option {name!r} must be {expected.__name__}, got {type(value).__name__}: {value!r}")
+    raise CarverError(f"target option {name!r} must be {expected.__name__}, got {type(value).__name__}: {shown(value)}")
 
 
 def _canonicalize(kind: str, attrs: dict[str, Any]) -> None:
@@ -408,16 +409,16 @@ def _canonicalize(kind: str, attrs: dict[str, Any]) -> None:
     if kind == "cuda":
         # Without a device TVM falls back on this architecture. determine_target asks the driver before it comes here.
         if not attrs.setdefault("arch", "sm_50").startswith("sm_"):
-            raise CarverError(f"the arch of a cuda target must start with 'sm_', got {attrs['arch']!r}")
+            raise CarverError(f"the arch of a cuda target must start with 'sm_', got {shown(attrs['arch'])}")
     elif kind in ("hip", "rocm"):
         attrs.setdefault("mtriple", ROCM_MTRIPLE)
         mcpu = attrs.setdefault("mcpu", "gfx900")
         if not mcpu.startswith("gfx") or not mcpu[3:4].isalnum():
-            raise CarverError(f"the mcpu of a {kind} target must be a gfx name such as 'gfx942', got {mcpu!r}")
+            raise CarverError(f"the mcpu of a {kind} target must be a gfx name such as 'gfx942', got {shown(mcpu)}")
     elif kind == "nvptx":
         attrs.setdefault("mtriple", "nvptx64-nvidia-cuda")
         if not attrs.setdefault("mcpu", "sm_50").startswith("sm_"):
-            raise CarverError(f"the mcpu of an nvptx target must start with 'sm_', got {attrs['mcpu']!r}")
+            raise CarverError(f"the mcpu of an nvptx target must start with 'sm_', got {shown(attrs['mcpu'])}")
     elif kind == "llvm" and "mtriple" not in attrs and "mcpu" not in attrs:
         attrs["mtriple"] = ""
     elif kind == "webgpu" and attrs["supports_subgroups"]:

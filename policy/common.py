@@ -16,7 +16,9 @@ def get_all_factors(n: int) -> list[int]:
 
     CarverError for a negative number or one above the limit.
     """
-    if n < 0 or n > FACTOR_LIMIT:
+    if n < 0:
+        raise CarverError(f"every extent must be at least 1, and one is {n}")
+    if n > FACTOR_LIMIT:
         raise CarverError(f"factors are found for numbers from 0 to {FACTOR_LIMIT}, not for {n}")
     if n != int(n):
         return []
@@ -76,10 +78,17 @@ def coalesced_tensor_shape(subtensor: Sequence[int], tensor: Sequence[int], tran
     if not elements:
         return 0
     run = int(coalesced_factor(subtensor, tensor))
+    if transaction_size == 0:
+        raise NoTransaction("the device's transaction_size is smaller than one element")
     return transaction_size * elements / min(transaction_size, run)
 
 
 # ---- Additions: nothing vendored below -----------------------------------------------------------------------------
+
+
+class NoTransaction(CarverError, ZeroDivisionError):
+    """Nothing can be moved in transactions of no element."""
+
 
 # Trial division takes up to half the root in steps, 50 million here: seconds, where the vendored array takes gigabytes.
 FACTOR_LIMIT = 10**16

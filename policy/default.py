@@ -187,6 +187,8 @@ class DefaultPolicy:
         if not self.output_nodes:
             raise NoOutput("the graph has no output: connect an OutputNode to its last node")
         shape = self.output_nodes[0].get_space_dim()
+        if 0 in shape:
+            raise NoExtent(f"every extent must be at least 1, and the space axes of the output have {shape}")
         base_tile = [1] * len(shape)
         workload = self.compute_workload_per_item(base_tile)
         for dim, extent in enumerate(shape):
@@ -686,9 +688,9 @@ class NoOutput(CarverError, IndexError):
 class UsedTwice(CarverError, KeyError):
     """A node that takes the same output of another as two of its inputs."""
 
-    def __str__(self) -> str:
-        # A KeyError would show its text in quotes.
-        return str(self.args[0])
+
+class NoExtent(CarverError, ZeroDivisionError):
+    """An output without elements."""
 
 
 class NoCapacity(CarverError, ZeroDivisionError):

@@ -16,7 +16,7 @@ from ..roller.hint import Hint, IntrinInfo, Stride, TileDict
 from ..roller.node import PrimFuncNode, shape_product
 from ..roller.rasterization import NoRasterization, Rasterization, Rasterization2DColumn
 from ..roller.tir.dtypes import DataType
-from .common import coalesced_factor, factorize, get_all_factors
+from .common import NoTransaction, coalesced_factor, factorize, get_all_factors
 from .default import DefaultPolicy, _positions_of, _steps_at
 
 if TYPE_CHECKING:
@@ -109,6 +109,8 @@ class TensorCorePolicy(DefaultPolicy):
             if extent % 16 > 0:
                 # Such an axis is padded.
                 rstep[axis.var.name] = 16 if extent < basic else basic
+            elif basic == 0:
+                raise NoTransaction("the device's transaction_size is smaller than half an element")
             elif extent % basic == 0:
                 rstep[axis.var.name] = basic
             else:

@@ -593,6 +593,8 @@ class PrimFuncNode(Node):
         region = _region_of(regions, buffer)
         if regions.places.is_taken_from_between(buffer.name):
             return region.copy()
+        if region and max(region) > LARGEST_CONSTANT:
+            _check_constants(region, buffer)
         skipped = max(len(buffer.shape) - len(region), 0) if align_last else 0
         limits = self._limits_of(buffer)
         if limits is None:
@@ -608,6 +610,8 @@ class PrimFuncNode(Node):
         That matters where the product is taken, as expressions wrap around at 32 bits; where it cannot, ints do.
         """
         limits = self._limits_of(buffer)
+        if region and max(region) > LARGEST_CONSTANT:
+            _check_constants(region, buffer)
         if limits is not None:
             extents = [extent if extent <= limit else limit for extent, limit in zip(region, limits)]
             if abs(math.prod(extents)) < 2**31:
@@ -773,6 +777,10 @@ class NoInputBuffers(CarverError, AttributeError):
     """What carver asks the block analyzer for is not there."""
 
 
+class TooLarge(CarverError, OverflowError):
+    """An extent beyond 64 bits."""
+
+
 class NoText(CarverError, NotImplementedError):
     """A node has no text."""
 
@@ -805,6 +813,9 @@ class CacheCandidate:
 # How many tiles' regions a node keeps. The search does not come back to a tile, and filling memory takes longer than
 # working regions out again.
 KEPT_REGIONS = 256
+
+# No constant of TVM is larger, and carver compares extents as constants.
+LARGEST_CONSTANT = 2**63 - 1
 
 # Below this, a product of extents times bytes or bits stays far from 2**63.
 EXACT_PRODUCT = 2**40
@@ -896,6 +907,13 @@ def _constant(extent: Any, node: Node) -> int:
             "and make the variable a parameter of the function"
         )
     return int(extent)
+
+
+def _check_constants(region: list[int], buffer: Buffer) -> None:
+    """CarverError where an extent that is compared with the buffer's is larger than any constant."""
+    for extent, _ in zip(region, buffer.shape):
+        if extent > LARGEST_CONSTANT:
+            raise TooLarge(f"the region of {buffer.name!r} has an extent of {extent}, and the largest is 2**63 - 1")
 
 
 def _constant_shape(buffer: Buffer) -> tuple[int, ...] | None:

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..arch.errors import CarverError
+from ..arch.errors import CarverError, shown
 
 DTYPE_HELP = "float16, bfloat16, float32, int8, float8_e4m3, ..."
 
 # Above this a dimension is refused at once: TVM counts elements in signed 64 bit integers, and the factors of larger
 # numbers take longer to find than anyone waits.
 LARGEST = 2**40
+# A whole number of sane length: Python itself refuses very long ones, and takes digits of any alphabet.
+_WHOLE = re.compile(r"[+-]?[0-9](_?[0-9]){,38}")
 
 
 @dataclass(frozen=True)
@@ -166,11 +169,9 @@ def count(text: str) -> int:
 
 
 def _whole(text: str, least: int) -> int:
-    try:
-        value = int(text.replace("_", ""))
-    except ValueError:
-        shown = text if len(text) <= 40 else text[:40] + "..."
-        raise argparse.ArgumentTypeError(f"{shown!r} is not a whole number") from None
+    if _WHOLE.fullmatch(text) is None:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number")
+    value = int(text.replace("_", ""))
     if value < least:
         raise argparse.ArgumentTypeError(f"{value} is too small: at least {least}")
     if value > LARGEST:
@@ -251,11 +252,22 @@ def device_of(args: argparse.Namespace) -> Any:
     figures = {attribute: value for attribute, value in figures.items() if value is not None}
     name = args.arch or os.environ.get("CARVER_ARCH")
     if name:
-        return arch.get_arch(name, **figures)
+        return _complete(arch.get_arch(name, **figures), name)
     device = arch.auto_infer_current_arch()
     if arch.is_cpu_arch(device):
         raise CarverError("no device: give --arch NAME, or set CARVER_ARCH (carver devices lists the names)")
-    return arch.get_arch("cuda", **figures) if figures and arch.is_cuda_arch(device) else device
+    return _complete(arch.get_arch("cuda", **figures) if figures and arch.is_cuda_arch(device) else device, "this machine")
+
+
+def _complete(device: Any, name: str) -> Any:
+    """The device, if it has all the figures that carver's model reads."""
+    missing = [flag for flag, (attribute, _) in DEVICE_FIGURES.items() if not hasattr(device, attribute)]
+    if len(missing) == len(DEVICE_FIGURES):
+        raise CarverError(f"carver models CUDA and AMD devices, and {shown(name)} is neither")
+    if missing:
+        given = " and ".join(f"{flag} N" for flag in missing)
+        raise CarverError(f"{shown(name)} names no particular device: give {given} (carver devices lists those known)")
+    return device
 
 
 def parameters_of(args: argparse.Namespace) -> dict[str, Any]:
@@ -266,11 +278,24 @@ def parameters_of(args: argparse.Namespace) -> dict[str, Any]:
     return values
 
 
+def _check_filter(args: argparse.Namespace) -> None:
+    """A filter must not cover more than there is: carver's template makes outputs of 0 or fewer pixels of that."""
+    covered = args.D * (args.K - 1) + 1
+    for flag, extent in (("--H", args.H), ("--W", args.W)):
+        if args.P > 0 and covered > extent + 2 * args.P:
+            raise CarverError(
+                f"a filter of --K {args.K} with --D {args.D} covers {covered} pixels, "
+                f"more than {flag} {extent} with a padding of {args.P} on each side"
+            )
+
+
 def template_of(args: argparse.Namespace, device: Any) -> Any:
     """The template, built for the device."""
     from .. import arch
     from ..roller import template as templates
 
+    if args.template.name == "conv":
+        _check_filter(args)
     cls = getattr(templates, args.template.class_name)
     with arch.current_arch(device):
         return cls(**parameters_of(args)).with_arch(device)

@@ -9,7 +9,7 @@ import difflib
 import re
 from functools import lru_cache
 
-from ...arch.errors import CarverError
+from ...arch.errors import CarverError, shown
 
 # The float formats whose name carries more than a width, and the width that TVM counts for them.
 _SPECIAL_FLOATS = {
@@ -25,28 +25,54 @@ _SPECIAL_FLOATS = {
     "float6_e3m2fn": 6,
     "float4_e2m1fn": 4,
 }
-_PLAIN = re.compile(r"(int|uint|float|bfloat)(\d+)")
-_DEFAULT_BITS = {"int": 32, "uint": 32, "float": 32, "bfloat": 16}
+# TVM reads a missing width, and a width of 0, as these.
+_DEFAULT_BITS = {"int": 32, "uint": 32, "float": 32, "bfloat": 16, "bool": 8, "handle": 64}
+_PLAIN = re.compile(r"(int|uint|float|bfloat|bool|handle)0*([0-9]{0,3})")
+_LANES = re.compile(r"(vscalex)?0*([1-9][0-9]*)")
+
+# What a message names: the most used of those that there are.
+_COMMON = ("bool", "int8", "int32", "uint8", "float16", "bfloat16", "float32", "float64")
+
+
+# tvm: tvm_ffi src/ffi/dtype.cc (StringViewToDLDataType_)
+@lru_cache(maxsize=None)
+def _base_and_bits(dtype: str) -> tuple[str, int]:
+    """The name without width and lanes, and the width: ("int", 32), ("float8_e4m3", 8).
+
+    Raises CarverError for a name that TVM does not know, and for a vector dtype.
+    """
+    scalar, x, lanes = dtype.partition("x")
+    plain = _PLAIN.fullmatch(scalar)
+    if plain is not None:
+        base, width = plain[1], int(plain[2] or 0) or _DEFAULT_BITS[plain[1]]
+        # No handle of another width: its name, "handle" too, would not tell.
+        is_known = width <= 255 and (base, width == 64) != ("handle", False)
+    else:
+        base, width = scalar, _SPECIAL_FLOATS.get(scalar, 0)
+        is_known = scalar in _SPECIAL_FLOATS or dtype == "void"
+    count = _LANES.fullmatch(lanes) if x else None
+    if not is_known or (x and count is None):
+        raise CarverError(_unknown(dtype))
+    if count is not None and (count[1] or count[2] != "1"):
+        raise CarverError(f"vector dtypes are not supported, got {shown(dtype)}: take {scalar}")
+    return base, width
+
+
+def _unknown(dtype: str) -> str:
+    near = difflib.get_close_matches(dtype[:40], [*_COMMON, *_SPECIAL_FLOATS], n=2)
+    known = f"known are intN, uintN, floatN and {', '.join(_COMMON)}, float8_e4m3, float8_e5m2 and others of TVM"
+    hint = f"did you mean {' or '.join(near)}?" if near else known
+    return f"unknown dtype {shown(dtype)}: {hint}"
 
 
 @lru_cache(maxsize=None)
 def parse(dtype: str) -> tuple[str, int]:
     """The kind of a dtype and its width in bits: ("int", 32). Raises CarverError for a name TVM does not know."""
-    if dtype in _SPECIAL_FLOATS:
-        return dtype.split("_")[0], _SPECIAL_FLOATS[dtype]
-    if dtype == "bool":
-        return "bool", 8
-    if dtype in ("handle", "void"):
-        return dtype, 64 if dtype == "handle" else 0
-    if dtype in _DEFAULT_BITS:
-        return dtype, _DEFAULT_BITS[dtype]
-    match = _PLAIN.fullmatch(dtype)
-    if match and 0 < int(match.group(2)) <= 255:
-        return match.group(1), int(match.group(2))
-    common = ["bool", "int8", "int32", "uint8", "float16", "bfloat16", "float32", "float64", *_SPECIAL_FLOATS]
-    near = difflib.get_close_matches(dtype, common, n=2)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known are intN, uintN, floatN and {', '.join(common)}"
-    raise CarverError(f"unknown dtype {dtype!r}: {hint}")
+    base, width = _base_and_bits(dtype)
+    if base == "bfloat" and width != 16:
+        # TVM reads the name, but counts it to no kind: it has no constants and no arithmetic.
+        return "other", width
+    return base.split("_")[0], width
 
 
 def bits(dtype: str) -> int:
@@ -63,7 +89,7 @@ def is_uint(dtype: str) -> bool:
 
 
 def is_bool(dtype: str) -> bool:
-    return dtype == "bool"
+    return parse(dtype)[0] == "bool"
 
 
 def is_float(dtype: str) -> bool:
@@ -102,9 +128,14 @@ class DataType(str):
     __slots__ = ()
 
     def __new__(cls, dtype: str) -> DataType:
-        kind, width = parse(dtype)
-        # TVM prints the full name: DataType("int") is "int32".
-        return super().__new__(cls, f"{dtype}{width}" if dtype in _DEFAULT_BITS else dtype)
+        if type(dtype) is cls:
+            return dtype
+        if not isinstance(dtype, str):
+            raise CarverError(f"a dtype is a string such as 'float16', got {shown(dtype)}")
+        base, width = _base_and_bits(dtype)
+        # TVM prints the full name: DataType("int") is "int32", and a bool of 8 bits is "bool".
+        has_width = base in _DEFAULT_BITS and base != "handle" and (base, width) != ("bool", 8)
+        return super().__new__(cls, f"{base}{width}" if has_width else base)
 
     @property
     def bits(self) -> int:

@@ -236,6 +236,8 @@ class FloatImm(PrimExpr):
     def __init__(self, dtype: str, value: float):
         value = float(value)
         limit = _FLOAT_MAX.get(dtype, math.inf)
+        if limit == math.inf and dtypes.parse(dtype)[0] not in _FLOAT_KINDS:
+            raise TirError(f"cannot make a constant of dtype {dtype}")
         if not -limit <= value <= limit or (value < 0 and dtype in _FLOAT_NOT_NEGATIVE):
             _check_float_range(dtype, value)
         self.dtype = dtype
@@ -432,20 +434,27 @@ class Let(PrimExpr):
 
 
 class Range:
-    """``extent`` values from ``min``."""
+    """``extent`` values from ``min``: ``Range(begin, end)`` up to ``end``, ``Range(end)`` from 0 up to ``end``."""
 
     __slots__ = ("min", "extent")
 
-    def __init__(self, min, extent):
-        self.min = convert(min)
-        self.extent = convert(extent)
+    def __init__(self, begin, end=None):
+        if end is None:
+            end = convert(begin)
+            begin = make_zero(end.dtype)
+        self.min = convert(begin)
+        self.extent = convert(end) if is_zero(self.min) else sub(end, self.min)
 
-    @staticmethod
-    def from_min_extent(min, extent) -> Range:
-        return Range(min, extent)
+    @classmethod
+    def from_min_extent(cls, min, extent) -> Range:
+        """``extent`` values from ``min`` on."""
+        made = cls.__new__(cls)
+        made.min = convert(min)
+        made.extent = convert(extent)
+        return made
 
     def __repr__(self) -> str:
-        return f"Range({self.min}, {add(self.min, self.extent)})"
+        return f"I.Range({self.min}, {add(self.min, self.extent)})"
 
 
 class IterVar(ExprOp):
@@ -465,7 +474,7 @@ class IterVar(ExprOp):
 
     def __init__(self, dom: Range | tuple | None, var: Var | str, iter_type: int, thread_tag: str = ""):
         if isinstance(dom, (tuple, list)):
-            dom = Range(dom[0], sub(dom[1], dom[0]))
+            dom = Range(dom[0], dom[1])
         if isinstance(var, str):
             var = Var(var, dom.extent.dtype if dom is not None else "int32")
         self.dom = dom
@@ -610,8 +619,6 @@ def make_const(dtype: str, value) -> PrimExpr:
         if kind == "uint" and value < 0:
             raise TirError(f"cannot make a {dtype} of the negative value {value}")
         return IntImm(dtype, value)
-    if kind in ("handle", "void"):
-        raise TirError(f"cannot make a constant of dtype {dtype}")
     return FloatImm(dtype, value)
 
 
@@ -662,6 +669,7 @@ _FLOAT_MAX = {
     "float6_e3m2fn": 28.0,
     "float4_e2m1fn": 6.0,
 }
+_FLOAT_KINDS = ("float", "bfloat", "float8", "float6", "float4")
 _FLOAT_NOT_NEGATIVE = ("float8_e5m2fnuz", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e8m0fnu")
 
 
@@ -1037,7 +1045,7 @@ def _check_integers_or_bools(name: str, *operands) -> list[PrimExpr]:
 def _check_bools(name: str, *operands) -> list[PrimExpr]:
     converted = [convert(operand) for operand in operands]
     for operand in converted:
-        if operand.dtype != "bool":
+        if not dtypes.is_bool(operand.dtype):
             raise TirError(f"{name} takes bools, got {operand} of dtype {operand.dtype}")
     return converted
 
@@ -1100,7 +1108,7 @@ def max_(a, b) -> PrimExpr:
 def if_then_else(condition, true_value, false_value) -> PrimExpr:
     """The value that the condition picks; a constant condition picks at once."""
     condition = convert(condition)
-    if condition.dtype != "bool":
+    if not dtypes.is_bool(condition.dtype):
         raise TirError(f"if_then_else takes a bool condition, got {condition} of dtype {condition.dtype}")
     true_value, false_value = match_types(convert(true_value), convert(false_value))
     if type(condition) is IntImm:
@@ -1230,8 +1238,8 @@ def cast(dtype: str, value) -> PrimExpr:
         return value
     if type(value) in (IntImm, FloatImm):
         return make_const(dtype, value.value)
-    if value.dtype == "handle":
-        raise TirError("a handle cannot be cast")
+    if dtypes.parse(value.dtype)[0] in ("handle", "void", "other") or dtypes.parse(dtype)[0] in ("void", "other"):
+        raise TirError(f"a {value.dtype} cannot be cast to {dtype}")
     return Cast(dtype, value)
 
 
@@ -1355,7 +1363,7 @@ def _map_reduce(expr: Reduce, f: Callable[[PrimExpr], PrimExpr]) -> Reduce:
     for iter_var in expr.axis:
         low, extent = f(iter_var.dom.min), f(iter_var.dom.extent)
         same = low is iter_var.dom.min and extent is iter_var.dom.extent
-        axis.append(iter_var if same else IterVar(Range(low, extent), iter_var.var, iter_var.iter_type))
+        axis.append(iter_var if same else IterVar(Range.from_min_extent(low, extent), iter_var.var, iter_var.iter_type))
     source = tuple(f(value) for value in expr.source)
     init = tuple(f(value) for value in expr.init)
     condition = f(expr.condition)
@@ -1483,60 +1491,8 @@ def any_of(*conditions) -> PrimExpr:
 # Printing
 # --------------------------------------------------------------------------------------------------------------------
 
-_SYMBOLS = {Add: "+", Sub: "-", Mul: "*", FloorDiv: "//", FloorMod: "%", EQ: "==", NE: "!=", LT: "<", LE: "<="}
-_SYMBOLS |= {GT: ">", GE: ">=", And: "and", Or: "or"}
-_PRECEDENCE = {Or: 1, And: 2, EQ: 4, NE: 4, LT: 4, LE: 4, GT: 4, GE: 4, Add: 5, Sub: 5}
-_PRECEDENCE |= {Mul: 6, FloorDiv: 6, FloorMod: 6}
-
-
-def _constant_to_string(expr) -> str:
-    if type(expr) is StringImm:
-        return repr(expr.value)
-    if expr.dtype == "bool":
-        return f"T.bool({bool(expr.value)})"
-    if expr.dtype == "int32":
-        return str(expr.value)
-    return f"T.{expr.dtype}({expr.value})"
-
-
-def to_string(expr, names: Callable[[Var], str] | None = None) -> str:
+def to_string(expr: PrimExpr) -> str:
     """The expression as TVMScript writes it: ``i * 4 + T.Cast("int32", j)``."""
+    from .printer import expression
 
-    def show(current, outer: int = 0) -> str:
-        kind = type(current)
-        if isinstance(current, Var):
-            return names(current) if names else current.name
-        if kind in (IntImm, FloatImm, StringImm):
-            text = _constant_to_string(current)
-            return f"({text})" if text.startswith("-") and outer > 5 else text
-        if kind in _SYMBOLS:
-            inner = _PRECEDENCE[kind]
-            text = f"{show(current.a, inner)} {_SYMBOLS[kind]} {show(current.b, inner + 1)}"
-            return f"({text})" if inner < outer else text
-        if kind is Not:
-            return f"not {show(current.a, 7)}"
-        if kind is Cast:
-            return f'T.Cast("{current.dtype}", {show(current.value)})'
-        if kind is Call:
-            name = current.op.split(".")[-1]
-            return f"T.{name}({', '.join(show(arg) for arg in current.args)})"
-        if kind is BufferLoad:
-            return f"{current.buffer.name}[{', '.join(show(index) for index in current.indices)}]"
-        if kind is ProducerLoad:
-            return f"{current.producer.name}[{', '.join(show(index) for index in current.indices)}]"
-        if isinstance(current, BinaryOpExpr):
-            return f"T.{_FUNCTION_NAMES[kind]}({show(current.a)}, {show(current.b)})"
-        if kind is Select:
-            return f"T.Select({', '.join(show(part) for part in children(current))})"
-        if kind is Let:
-            return f"T.Let({show(current.body)}, where={{{current.var.name}: {show(current.value)}}})"
-        if kind is Reduce:
-            axis = ", ".join(iter_var.var.name for iter_var in current.axis)
-            return f"T.reduce({', '.join(show(value) for value in current.source)}, axis=[{axis}])"
-        own = type(current).__repr__  # iterator expressions of arith print themselves
-        return own(current) if own is not PrimExpr.__repr__ else object.__repr__(current)
-
-    return show(expr)
-
-
-_FUNCTION_NAMES = {Div: "Div", Mod: "truncmod", Min: "min", Max: "max"}
+    return expression(expr)
