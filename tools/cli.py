@@ -3,19 +3,24 @@
 Each command is a module of this package with ``add_arguments(parser)`` and ``run(args)``, which gives the exit code.
 A command's module is imported only when it is asked for: the others may need more than it does.
 
-Exit codes: 0 done, 1 the answer is "no" (a drift, a difference, no hint), 2 the input is wrong.
+Exit codes: 0 done, 1 the answer is "no" (a drift, a difference, no hint), 2 the input is wrong or the output cannot be
+written, 3 a fault of this program, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import importlib
 import os
 import sys
 from collections.abc import Sequence
 
-from ..arch.errors import CarverError
+from ..arch.errors import CarverError, one_line, shown
+
+# Set to anything but 0, a fault of the port itself ends with its traceback (the same variable as in roller/utils.py).
+STRICT_VARIABLE = "CARVER_STRICT"
 
 # command -> (module, what it does in one line)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -27,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "devices": ("devices", "the devices known by name, and their figures"),
     "record": ("record", "record what the real carver answers (needs tilelang)"),
     "check": ("check", "replay recordings on the port and report every difference"),
+    "fuzz": ("fuzz", "compare random programs, graphs and expressions with the real carver (needs tilelang)"),
     "bench": ("bench", "how much faster than the real carver (needs tilelang)"),
     "porting": ("porting", "which vendored definition is ported where, and whether the marks are true"),
     "compare": ("compare", "the vendored source and the port side by side, function by function"),
@@ -43,7 +49,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **kwargs)
 
     def error(self, message: str):
-        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        # What was typed stands in it, whatever it was.
+        print(f"{self.prog}: {one_line(message)} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(2)
 
     def _check_value(self, action: argparse.Action, value):
@@ -64,27 +71,57 @@ def usage() -> str:
 
 def unknown(kind: str, name: str, known: Sequence[str]) -> str:
     """One line for a name that is not known, with the nearest ones."""
-    name = name if len(name) <= 40 else name[:40] + "..."
-    near = difflib.get_close_matches(name, known, n=3)
+    near = difflib.get_close_matches(name[:40], known, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else f"; known are {', '.join(known)}"
-    return f"unknown {kind} {name!r}{hint}"
+    return f"unknown {kind} {shown(name)}{hint}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; gives the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # print() would take stdout in its place
+    if sys.stdout is None:
+        return _complain("standard output is closed")
+    if hasattr(sys.stdout, "reconfigure"):
+        # A terminal that cannot show a letter gets its number; an error would take the whole answer away.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        return _run(arguments)
+        try:
+            return _run(arguments)
+        finally:
+            sys.stdout.flush()
     except CarverError as error:
-        print(f"carver: {error}", file=sys.stderr)
-        return 2
+        return _complain(str(error))
     except BrokenPipeError:
-        # The reader went away (| head). Point stdout elsewhere, or Python complains when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader went away (| head)
         return 0
+    except OSError as error:
+        # Files that are named are looked after where they are opened: this is mostly the output's end of the pipe.
+        _drop_output()
+        where = f"{error.filename}: " if error.filename else "cannot write the output: "
+        return _complain(f"{where}{error.strerror or error}")
     except KeyboardInterrupt:
-        print("carver: interrupted", file=sys.stderr)
-        return 130
+        return _complain("interrupted", 130)
+    except Exception as error:
+        # In a debugger a fault is its business, and BdbQuit is how one leaves it.
+        is_debugged = sys.gettrace() is not None or type(error).__name__ == "BdbQuit"
+        if is_debugged or os.environ.get(STRICT_VARIABLE, "0") not in ("", "0"):
+            raise
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return _complain(f"this should not happen ({what}); with {STRICT_VARIABLE}=1 it says where", 3)
+
+
+def _complain(message: str, code: int = 2) -> int:
+    """Say it in one line on stderr, if there is one; gives the exit code."""
+    print(f"carver: {one_line(message)}", file=sys.stderr)
+    return code
+
+
+def _drop_output() -> None:
+    """Point stdout elsewhere, or Python complains when it flushes what is left at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: list[str]) -> int:
@@ -103,9 +140,7 @@ def _run(arguments: list[str]) -> int:
     module = importlib.import_module(f".{module_name}", __package__)
     parser = Parser(prog=f"carver {name}", description=(module.__doc__ or text).strip())
     module.add_arguments(parser)
-    code = module.run(parser.parse_args(rest))
-    sys.stdout.flush()
-    return code
+    return module.run(parser.parse_args(rest))
 
 
 if __name__ == "__main__":
