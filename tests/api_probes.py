@@ -213,6 +213,8 @@ class Side:
 def describe(value: Any) -> Any:
     """The value in JSON, with its type where a caller could notice it."""
     kind = type(value).__name__
+    if kind == "dict" and value.keys() == {"json"}:  # described already
+        return value["json"]
     if value is None or type(value) in (bool, int):
         return value
     if type(value) is str:
@@ -225,8 +227,10 @@ def describe(value: Any) -> Any:
         return {f"numpy.{kind}": repr(value.item())}
     if isinstance(value, enum.Enum):
         return {"enum": str(value)}
-    if isinstance(value, str):  # a dtype
+    if kind in ("dtype", "DataType"):
         return {"dtype": str(value)}
+    if isinstance(value, str):  # TVM's strings, which are Python's with something more
+        return f"'{value}"
     if type(value) is list:
         return [describe(item) for item in value]
     if kind in ("tuple", "Array"):  # TVM's arrays are the port's tuples or lists
@@ -644,3 +648,614 @@ def hint(side: Side):
         "thread step": lambda: _hint(side, block=[4, 4], use_tc=None).step,
         "equal": lambda: Hint() == Hint(),
     }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# roller/node.py
+
+
+def _linked(side: Side, *pairs):
+    """Plain nodes a, b, ... connected in pairs, "ab" for an edge from a to b."""
+    node = side.node
+    nodes = {}
+    for pair in pairs:
+        for name in pair:
+            nodes.setdefault(name, node.Node(name=name))
+    for source, target in pairs:
+        edge = node.Edge(nodes[source], nodes[target], 0, len(nodes[target].inputs))
+        nodes[source]._out_edges.append(edge)
+        nodes[target]._in_edges.append(edge)
+    return nodes
+
+
+@probe
+def edge(side: Side):
+    make, Node = side.node.Edge, side.node.Node
+    a, b = Node(name="a"), Node(name="b")
+    return {
+        "fields": lambda: vars(make(a, b, 0, 1)),
+        "names": lambda: make(src_node=a, dst_node=b, src_id=0, dst_id=1),
+        "repr": lambda: repr(make(a, b, 0, 1)),
+        "repr of placeholder": lambda: repr(make(side.node.PlaceHolderNode("A"), None, "x", 1)),
+        "equal": lambda: make(a, b, 0, 1) == make(a, b, 0, 1),
+        "unequal": lambda: make(a, b, 0, 1) == make(a, b, 1, 1),
+        "hash": lambda: hash(make(a, b, 0, 1)),
+        "too few": lambda: make(a, b, 0),
+    }
+
+
+@probe
+def plain_node(side: Side):
+    Node, DataType = side.node.Node, _data_type(side)
+    imm = side.tirx.IntImm
+
+    def with_dtypes(*pairs):
+        node = Node()
+        for dtype, id in pairs:
+            node.set_dtype(DataType(dtype), id)
+        return node._dtypes
+
+    def shaped(shape, *args, **kwargs):
+        node = Node()
+        node.set_shape(shape, *args, **kwargs)
+        return node._shapes, node.get_shape(-1)
+
+    def tagged():
+        node = Node({"a": 1}, "x")
+        node.set_tag("b")
+        node.add_tag("c", v=[2])
+        node.add_tag(k="d")
+        node.update_tags({"a": None})
+        return node._tag, node.get_tag("a"), node.get_tag("b"), node.get_tag("nothing")
+
+    nodes = _linked(side, "ab", "ac", "bc")
+    fresh = Node()
+    return {
+        "fresh": lambda: vars(fresh),
+        "names": lambda: vars(Node(tags={"a": 1}, name="n")),
+        "repr": lambda: (repr(fresh), str(Node(name="x"))),
+        "name None": lambda: repr(Node(name=None)),
+        "tags": tagged,
+        "kinds": lambda: (fresh.is_placeholder(), fresh.is_output()),
+        "text": fresh.get_ir,
+        "edges": lambda: (nodes["a"].outputs, nodes["a"].inputs, nodes["c"].inputs),
+        "edges are the lists": lambda: nodes["a"].outputs is nodes["a"]._out_edges,
+        "num_outputs": lambda: [nodes[name].num_outputs() for name in "abc"],
+        "num_outputs by id": lambda: _node_with_out_ids(side, [3, 0]).num_outputs(),
+        "num_outputs odd": lambda: _node_with_out_ids(side, [-4]).num_outputs(),
+        "num_outputs below": lambda: _node_with_out_ids(side, [-1]).num_outputs(),
+        "set_inputs": lambda: nodes["c"].set_inputs(1, "edge"),
+        "set_inputs beyond": lambda: nodes["c"].set_inputs(2, "edge"),
+        "set_inputs below": lambda: nodes["c"].set_inputs(-9, "edge"),
+        "set_outputs": lambda: (nodes["b"].set_outputs(i=0, edge="edge"), nodes["b"].outputs),
+        "set_outputs beyond": lambda: nodes["b"].set_outputs(1, "edge"),
+        "set_outputs -1": lambda: (nodes["b"].set_outputs(-1, "last"), nodes["b"].outputs),
+        "dtypes": lambda: with_dtypes(("float16", 0), ("int8", 2)),
+        "dtype bool": lambda: with_dtypes(("bool", 0)),
+        "dtype bool and int8": lambda: with_dtypes(("bool", 0), ("int8", 0)),
+        "dtype twice": lambda: with_dtypes(("float16", 0), ("float16", 0)),
+        "dtype other": lambda: with_dtypes(("float16", 0), ("float32", 0)),
+        "dtype -1": lambda: with_dtypes(("float16", 0), ("float16", -1)),
+        "dtype of text": lambda: Node().set_dtype("float16"),
+        "dtype named": lambda: Node().set_dtype(dtype=DataType("float16"), id=0),
+        "no dtype": fresh.get_dtype,
+        "shape": lambda: shaped([1, 2]),
+        "shape tuple": lambda: shaped((1, 2)),
+        "shape of expressions": lambda: shaped([imm("int32", 4), imm("int64", 2**40)]),
+        "shape of floats": lambda: shaped([4.7, -2.5]),
+        "shape of texts": lambda: shaped(["4", 3]),
+        "shape of variable": lambda: shaped([side.te.var("n")]),
+        "shape of sum": lambda: shaped([side.te.var("n") + 1]),
+        "shape id": lambda: shaped([1], 2),
+        "shape overwrite": lambda: shaped(shape=[1], id=0, overwrite=True),
+        "shape empty": lambda: shaped([]),
+        "shape None": lambda: shaped(None),
+        "no shape": fresh.get_shape,
+        "get_dtype id": lambda: (lambda n: (n.set_dtype(DataType("int8"), 1), n.get_dtype(id=1), n.get_dtype()))(Node()),
+        "equal": lambda: (Node() == Node(), fresh == fresh, hash(fresh) == hash(fresh)),
+    }
+
+
+def _data_type(side: Side):
+    if side.is_real:
+        return importlib.import_module("tvm").DataType
+    return side.tirx.DataType
+
+
+def _node_with_out_ids(side: Side, ids):
+    node = side.node.Node()
+    node._out_edges.extend(side.node.Edge(node, None, id, 0) for id in ids)
+    return node
+
+
+@probe
+def other_nodes(side: Side):
+    node = side.node
+    holder = node.PlaceHolderNode("A")
+    prim = node.PrimFuncNode(side.matmul())
+    output = node.OutputNode(prim)
+    return {
+        "placeholder": lambda: (holder.name, repr(holder), holder.is_placeholder(), holder.is_output(), holder.get_ir()),
+        "placeholder unnamed": lambda: node.PlaceHolderNode().name,
+        "placeholder named": lambda: vars(node.PlaceHolderNode(name="x")),
+        "placeholder None": lambda: node.PlaceHolderNode(None).name,
+        "output": lambda: (output.name, repr(output), output.is_placeholder(), output.is_output(), output.get_ir()),
+        "output's shape": lambda: (output.get_shape(), output.get_dtype(), output._shapes, output._dtypes),
+        "output's edges": lambda: (output.inputs, output.outputs, prim.outputs),
+        "output 1": lambda: node.OutputNode(prim, id=1),
+        "output -1": lambda: vars(node.OutputNode(prim, -1)),
+        "output of a placeholder": lambda: node.OutputNode(holder),
+        "output of None": lambda: node.OutputNode(node=None),
+        "placeholders": lambda: [
+            (e.src_node.name, e.src_node.get_shape(), e.src_node.get_dtype(), e.src_id, e.dst_id) for e in prim.inputs
+        ],
+        "subclasses": lambda: [issubclass(c, node.Node) for c in (node.PrimFuncNode, node.OutputNode)],
+    }
+
+
+_GRAPHS = {
+    "one": ["ab"],
+    "chain": ["ab", "bc", "cd"],
+    "diamond": ["ab", "ac", "bd", "cd"],
+    "diamond with a long side": ["ab", "ac", "ce", "bd", "ed"],
+    "twice": ["ab", "ab"],
+    "two roots": ["ac", "bc", "bd"],
+    "cycle": ["ab", "bc", "cb"],
+    "long sides": ["ag", "bc", "cg", "de", "ef", "fg"],
+}
+
+
+@probe
+def orders(side: Side):
+    node = side.node
+    found = {}
+    for label, pairs in _GRAPHS.items():
+        last = sorted(set("".join(pairs)))[-1]
+
+        def names(function, starts, pairs=pairs):
+            nodes = _linked(side, *pairs)
+            given = [nodes[name] for name in starts]
+            ordered = function(given)
+            return [n.name for n in ordered], [n.name for n in given], type(ordered).__name__
+
+        sources = sorted(set("".join(pairs)) - {pair[1] for pair in pairs})
+        found[f"topo_order {label}"] = lambda n=names, s=sources: n(node.topo_order, s)
+        found[f"topo_order all {label}"] = lambda n=names, p=pairs: n(node.topo_order, sorted(set("".join(p))))
+        if label != "cycle":
+            found[f"priority {label}"] = lambda n=names, s=last: n(node.find_topo_sort_priority, [s])
+            found[f"sort {label}"] = lambda n=names, s=last: n(node.find_topo_sort, [s])
+            found[f"sort both {label}"] = lambda n=names, p=pairs: n(node.find_topo_sort, sorted(set("".join(p))))
+            found[f"priority both {label}"] = lambda n=names, p=pairs: n(
+                node.find_topo_sort_priority, sorted(set("".join(p)))
+            )
+    return found | {
+        "topo_order of a target": lambda: node.topo_order([_linked(side, "ab")["b"]]),
+        "topo_order empty": lambda: node.topo_order([]),
+        "priority empty": lambda: node.find_topo_sort_priority([]),
+        "sort empty": lambda: node.find_topo_sort([]),
+        "sort named": lambda: node.find_topo_sort(output_node_list=()),
+        "topo_order tuple": lambda: node.topo_order(tuple(_linked(side, "ab").values())[:1]),
+        "topo_order named": lambda: node.topo_order(list_of_nodes=[]),
+    }
+
+
+def _tensorized(side: Side, func, device=None):
+    device = device or side.cuda_device()
+    with side.current(device):
+        return side.matmul_analysis.get_tensorized_func_and_tags(func, device.target)
+
+
+def _conv(side: Side, **changes):
+    with side.current(side.cuda_device()):
+        sizes = dict(N=2, C=32, H=14, W=14, F=64, K=3, S=1, D=1, P=1)
+        return side.template.ConvTemplate(**(sizes | changes)).equivalent_function()
+
+
+def _dynamic(side: Side, tags=None, attrs=None):
+    te = side.te
+    m = te.var("m")
+    A = te.placeholder((m, 64), name="A", dtype="float16")
+    B = te.placeholder((32, 64), name="B", dtype="float16")
+    k = te.reduce_axis((0, 64), name="k")
+    C = te.compute((m, 32), lambda i, j: te.sum(A[i, k] * B[j, k], axis=k), name="C")
+    func = te.create_prim_func([A, B, C, m])
+    for name, value in (attrs or {}).items():
+        func = func.with_attr(name, value)
+    return side.node.PrimFuncNode(func, tags)
+
+
+def _two_outputs(side: Side):
+    te = side.te
+    A = te.placeholder((32, 64), name="A")
+    B = te.compute((32, 64), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((32, 64), lambda i, j: A[i, j] * 2.0, name="C")
+    return te.create_prim_func([A, B, C])
+
+
+def _batched(side: Side):
+    te = side.te
+    A = te.placeholder((4, 64, 32), name="A", dtype="float16")
+    B = te.placeholder((4, 32, 48), name="B", dtype="float16")
+    k = te.reduce_axis((0, 32), name="k")
+    C = te.compute((4, 64, 48), lambda b, i, j: te.sum(A[b, i, k] * B[b, k, j], axis=k), name="C")
+    return te.create_prim_func([A, B, C])
+
+
+def _softmax(side: Side):
+    te = side.te
+    A = te.placeholder((64, 128), name="A")
+    k, r = te.reduce_axis((0, 128), name="k"), te.reduce_axis((0, 128), name="r")
+    top = te.compute((64,), lambda i: te.max(A[i, k], axis=k), name="top")
+    E = te.compute((64, 128), lambda i, j: te.exp(A[i, j] - top[i]), name="E")
+    total = te.compute((64,), lambda i: te.sum(E[i, r], axis=r), name="total")
+    O = te.compute((64, 128), lambda i, j: E[i, j] / total[i], name="O")
+    return te.create_prim_func([A, O])
+
+
+def _nodes(side: Side) -> dict[str, Callable]:
+    make = side.node.PrimFuncNode
+
+    def tensorized(func, **tags):
+        func, found = _tensorized(side, func)
+        return make(func, dict(found) | tags)
+
+    return {
+        "matmul": lambda: make(side.matmul()),
+        "matmul named": lambda: make(prim_func=side.matmul(8, 16, 32, "int8", "int32"), tags={"x": 1}, name="mm"),
+        "matmul tensorized": lambda: tensorized(side.matmul()),
+        "matmul with a row": lambda: make(side.matmul(1, 256, 64)),
+        "matmul with a column": lambda: make(side.matmul(64, 1, 64)),
+        "conv": lambda: make(_conv(side)),
+        "conv tensorized": lambda: tensorized(_conv(side)),
+        "conv 1x1 tensorized": lambda: tensorized(_conv(side, K=1)),
+        "batched tensorized": lambda: tensorized(_batched(side)),
+        "elementwise": lambda: make(side.elementwise()),
+        "elementwise unit": lambda: make(side.elementwise((1, 96))),
+        "elementwise bool": lambda: make(side.elementwise((8,), "int8")),
+        "row sum": lambda: make(side.row_sum()),
+        "chain": lambda: make(side.chain()),
+        "softmax": lambda: make(_softmax(side)),
+        "two outputs": lambda: make(_two_outputs(side)),
+        "dynamic": lambda: _dynamic(side, {"opt_shapes": {"m": side.tirx.IntImm("int32", 128)}}),
+        "dynamic by attribute": lambda: _dynamic(side, None, {"opt_shapes": {"m": 128}}),
+        "dynamic by int": lambda: _dynamic(side, {"opt_shapes": {"m": 128}}),
+        "dynamic other name": lambda: _dynamic(side, {"opt_shapes": {"n": side.tirx.IntImm("int32", 128)}}),
+        "dynamic without": lambda: _dynamic(side),
+        "dynamic speclized": lambda: _dynamic(side, {"is_speclized": True}),
+        "attributes": lambda: make(side.matmul(attrs={"note": "x", "number": 3})),
+        "None": lambda: make(None),
+    }
+
+
+def _node_answers(node) -> dict[str, Callable]:
+    """What a PrimFuncNode says of itself, without arguments."""
+    return {
+        "name": lambda: (node.name, repr(node), node.is_placeholder(), node.is_output()),
+        "tags": lambda: [(k, node.get_tag(k)) for k in sorted(node._tag) if k not in ("intrin_info", "opt_shapes")],
+        "intrin_info": lambda: node.get_tag("intrin_info"),
+        "opt_shapes": lambda: node.get_tag("opt_shapes"),
+        "buffers": lambda: (node.args, node.input_buffers, node.output_buffers, node.buffers),
+        "blocks": lambda: [node.block_analyzer.get_block_name(b) for b in node.blocks],
+        "stages": lambda: [node.block_analyzer.get_block_name(b) for b in node.schedule_stages],
+        "outputs": lambda: [node.block_analyzer.get_block_name(b) for b in node.output_blocks],
+        "types": lambda: (node.blocks, node.output_blocks, node.schedule_stages, node.reduction_block),
+        "reduction": lambda: node.reduction_block and node.block_analyzer.get_block_name(node.reduction_block),
+        "raxis": lambda: [(a.kind, a.var.name, str(a.var.dtype), a.dom) for a in node.raxis],
+        "shapes": lambda: (node._shapes, node.get_shape(), node._dtypes, node.get_dtype()),
+        "inputs": lambda: [(e.src_node.name, e.src_node.get_shape(), e.src_node.get_dtype()) for e in node.inputs],
+        "space": node.get_space_dim,
+        "space twice": lambda: node.get_space_dim() is node.get_space_dim(),
+        "reduce dtypes": node.get_reduce_inputs_dtype,
+        "buffer dtype": lambda: [node.get_buffer_dtype(buffer=b) for b in node.buffers],
+        "opt shape": lambda: node.get_opt_shape("m"),
+        "opt shape missing": lambda: node.get_opt_shape(name="zz"),
+        "wrapper": lambda: node.extent_wrapper(3),
+        "wrapper of None": lambda: node.extent_wrapper(value=None),
+        "wrapper of float": lambda: node.extent_wrapper(2.5),
+        "tensor core axis": node.infer_tensorcore_axis,
+        "tensor core axis twice": lambda: (node.infer_tensorcore_axis(), node.get_tag("tensorcore_config")),
+        "invalid regions": lambda: node.get_tag("num_nvalid_regions"),
+        "input buffers": node.get_input_buffers,
+        "text": node.get_ir,
+        "num_outputs": node.num_outputs,
+        "func": lambda: type(node.prim_func).__name__,
+        "sch": lambda: type(node.sch).__name__,
+        "ana": lambda: type(node.ana).__name__,
+        "infos": lambda: [str(info) for info in node.block_analyzer.block_infos],
+    }
+
+
+@probe
+def prim_func_node(side: Side):
+    found = {}
+    for label, make in _nodes(side).items():
+        try:
+            node = make()
+        except Exception as error:
+            found[label] = {"raises": type(error).__name__}
+            continue
+        for name, function in _node_answers(node).items():
+            found[f"{label}: {name}"] = answer(function)
+    return {name: {"json": value} for name, value in found.items()}
+
+
+def _tiles(node) -> list[list[int]]:
+    space = [int(extent) for extent in node.get_space_dim()]
+    ones = [1] * len(space)
+    tiles = [space, ones, [max(1, e // 2) for e in space], [e + 3 for e in space], [min(e, 16) for e in space], []]
+    tiles.append(space[:-1])
+    tiles.append([*space, 2])
+    tiles.append([0] * len(space))
+    tiles.append([-1] * len(space))
+    return tiles
+
+
+@probe
+def propagation(side: Side):
+    np = importlib.import_module("numpy")
+    Stride = side.hint.Stride
+    found = {}
+    for label, make in _nodes(side).items():
+        try:
+            node = make()
+            tiles = _tiles(node)
+        except Exception:
+            continue
+        names = [axis.var.name for axis in node.raxis]
+        steps: list[Any] = [None, {}, dict.fromkeys(names, 4), dict.fromkeys(names, 10**6), {"nothing": 3}]
+        for number, tile in enumerate(tiles):
+            for rstep in steps if number < 5 else steps[:1]:
+                at = f"{label}: {tile} {rstep}"
+                calls = {
+                    "propagate": lambda: node.propagate(tile, rstep),
+                    "inputs": lambda: node.propagate_inputs(tile, rstep=rstep),
+                    "on reduction": lambda: node.propagate_inputs_on_reduction(tile, rstep),
+                    "outputs": lambda: node.propagate_outputs(tile, rstep),
+                    "reduction inputs": lambda: node.propagate_reduction_inputs(shape=tile, rstep=rstep),
+                    "footprint": lambda: node.footprint(tile, rstep),
+                }
+                for name, function in calls.items():
+                    found[f"{at} {name}"] = answer(function)
+        tile = tiles[0]
+        odd = {
+            "tuple": lambda: node.propagate_inputs(tuple(tile)),
+            "numpy": lambda: node.propagate_inputs([np.int64(e + 2) for e in tile]),
+            "floats": lambda: node.propagate_inputs([float(e + 1) for e in tile]),
+            "None": lambda: node.propagate_inputs(None),
+            "numpy step": lambda: node.propagate_inputs(tile, dict.fromkeys(names, np.int64(4))),
+            "float step": lambda: node.propagate_inputs(tile, dict.fromkeys(names, 4.5)),
+            "step 0": lambda: node.propagate_inputs(tile, dict.fromkeys(names, 0)),
+            "step -1": lambda: node.propagate_inputs(tile, dict.fromkeys(names, -1)),
+            "targets": lambda: node.propagate(tile, None, [node.input_buffers[0].name]),
+            "targets none": lambda: node.propagate(tile, targets=[]),
+            "targets unknown": lambda: node.propagate(tile=tile, rstep={}, targets=["zz"]),
+            "stride map": lambda: node.footprint(tile, {}, {b.name: Stride(4096, 0) for b in node.input_buffers}),
+            "stride map too small": lambda: node.footprint(tile, {}, {b.name: Stride(1, 0) for b in node.input_buffers}),
+            "stride map without": lambda: node.footprint(shape=tile, rstep={}, stride_map={"zz": Stride()}),
+            "footprint of None": lambda: node.footprint(tile, None),
+        }
+        for name, function in odd.items():
+            found[f"{label}: {name}"] = answer(function)
+    return {name: {"json": value} for name, value in found.items()}
+
+
+@probe
+def block_analyzer(side: Side):
+    found = {}
+    programs = {"chain": side.chain, "matmul": side.matmul, "softmax": lambda: _softmax(side), "conv": lambda: _conv(side)}
+    for label, make in programs.items():
+        analyzer = side.node.BlockAnalyzer(side.Schedule(make()))
+        root = side.analysis.get_root_block(analyzer.sch)
+        for number, block in enumerate(analyzer.sch.get_child_blocks(root)):
+            questions = {
+                "name": lambda: analyzer.get_block_name(block),
+                "info": lambda: str(analyzer.get_block_info(block=block)),
+                "space": lambda: [str(i) for i in analyzer.get_spatial_axis(block)],
+                "reduce": lambda: [str(i) for i in analyzer.get_reduce_axis(block)],
+                "inputs": lambda: analyzer.get_input_buffers(block),
+                "outputs": lambda: analyzer.get_output_buffers(block),
+                "buffers": lambda: analyzer.get_buffers(block),
+                "producers": lambda: [analyzer.get_block_name(b) for b in analyzer.get_producer_blocks(block)],
+                "consumers": lambda: [analyzer.get_block_name(b) for b in analyzer.get_consumer_blocks(block)],
+                "types": lambda: (analyzer.get_producer_blocks(block), analyzer.get_consumer_blocks(block)),
+            }
+            for name, function in questions.items():
+                found[f"{label} {number}: {name}"] = {"json": answer(function)}
+        found[f"{label}: root"] = {"json": answer(lambda: analyzer.get_block_info(root))}
+        found[f"{label}: root's axes"] = {"json": answer(lambda: analyzer.get_spatial_axis(root))}
+        found[f"{label}: root's producers"] = {"json": answer(lambda: analyzer.get_producer_blocks(root))}
+        seen = []
+        side.node.pre_order_traverse(
+            analyzer, analyzer.sch.get_child_blocks(root), lambda block: seen.append(analyzer.get_block_name(block))
+        )
+        found[f"{label}: traverse"] = {"json": seen}
+        found[f"{label}: traverse none"] = {"json": answer(lambda: side.node.pre_order_traverse(analyzer, [], print))}
+        found[f"{label}: infos"] = {"json": answer(lambda: analyzer.block_infos)}
+        found[f"{label}: sch"] = {"json": type(analyzer.sch).__name__}
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# roller/shape_inference/tir.py
+
+
+@probe
+def tensor_dep_node(side: Side):
+    make = side.shapes.TensorDepNode
+    a, b = make("a"), make(name="b")
+    for _ in range(2):
+        a.add_next(b)
+        b.add_prev(node=a)
+    listed = [3, 1, 3, 2, 1]
+    return {
+        "fields": lambda: (a.name, a._next, a._prev, b._next, b._prev),
+        "texts": lambda: (str(a), repr(a), f"{b}"),
+        "deduplicate": lambda: (a.deduplicate(listed), listed),
+        "deduplicate named": lambda: a.deduplicate(lst=[]),
+        "deduplicate unhashable": lambda: a.deduplicate([[1], [1]]),
+        "name 3": lambda: str(make(3)),
+        "equal": lambda: make("a") == make("a"),
+    }
+
+
+@probe
+def dependency_analysis(side: Side):
+    found = {}
+    programs = {"chain": side.chain, "matmul": side.matmul, "softmax": lambda: _softmax(side)}
+    for label, make in programs.items():
+        node = side.node.PrimFuncNode(make())
+        deps = [side.shapes.Statement(node.block_analyzer, block) for block in node.blocks]
+        analysis = side.shapes.DependencyAnalysis(deps)
+        found[f"{label}: before"] = {"json": answer(lambda: (sorted(analysis.name2dep), analysis.mapping))}
+        found[f"{label}: analyze"] = {"json": answer(analysis.analyze)}
+        names = list(analysis.mapping)
+        found[f"{label}: names"] = {"json": names}
+        found[f"{label}: prev"] = {"json": answer(lambda: [(n.name, n._prev, n._next) for n in analysis.mapping.values()])}
+        found[f"{label}: printed"] = {"json": printed(analysis.print_dependencies)}
+        for start in names:
+            for target in names:
+                path = answer(lambda: analysis.find_path_from_source(start_name=start, target_name=target))
+                found[f"{label}: {start} to {target}"] = {"json": path}
+        found[f"{label}: to nowhere"] = {"json": answer(lambda: analysis.find_path_from_source(names[0], "zz"))}
+        found[f"{label}: from nowhere"] = {"json": answer(lambda: analysis.find_path_from_source("zz", names[0]))}
+        found[f"{label}: traverse a buffer"] = {"json": answer(lambda: analysis.traverse_dependencies(node.args[0]))}
+        found[f"{label}: traverse a stage"] = {"json": answer(lambda: analysis.traverse_dependencies(deps[0]))}
+        found[f"{label}: traverse None"] = {"json": answer(lambda: analysis.traverse_dependencies(None))}
+        found[f"{label}: create"] = {"json": answer(lambda: (analysis.get_or_create_node("new"), len(analysis.mapping)))}
+        found[f"{label}: names of two alike"] = {
+            "json": answer(lambda: list(analysis._construct_unique_name2dep(deps + deps + deps)))
+        }
+    found["no stages"] = {"json": answer(lambda: side.shapes.DependencyAnalysis([]).analyze())}
+    return found
+
+
+@probe
+def statement(side: Side):
+    found = {}
+    programs = {"chain": side.chain, "matmul": side.matmul, "conv": lambda: _conv(side), "softmax": lambda: _softmax(side)}
+    for label, make in programs.items():
+        node = side.node.PrimFuncNode(make())
+        for block in node.blocks:
+            stage = side.shapes.Statement(block_analyzer=node.block_analyzer, block=block)
+            at = f"{label} {stage.dep_name}"
+            found[f"{at}: name"] = {"json": answer(lambda: (stage.dep_name, stage.reverse_bound_inference))}
+            found[f"{at}: region"] = {"json": answer(lambda: stage.dependent_region)}
+            for name, regions in stage.dependent_region.items():
+                for count in (len(regions[0]) if regions else 0, 1):
+                    places = [side.te.var(f"p{i}") for i in range(count)]
+                    found[f"{at}: reverse {name} {count}"] = {
+                        "json": answer(lambda: stage.make_reverse(input_name=name, input_iter=places))
+                    }
+            found[f"{at}: reverse unknown"] = {"json": answer(lambda: stage.make_reverse("zz", []))}
+    return found
+
+
+@probe
+def input_shape_inference(side: Side):
+    Bound = side.arith.ConstIntBound
+    found = {}
+    programs = {"chain": side.chain, "matmul": side.matmul, "conv": lambda: _conv(side), "softmax": lambda: _softmax(side)}
+    programs["two outputs"] = lambda: _two_outputs(side)
+    for label, make in programs.items():
+        node = side.node.PrimFuncNode(make())
+        ana = side.shapes.get_analyzer_by_tir(block_analyzer=node.block_analyzer, args=node.blocks)
+        target = node.block_analyzer.get_output_buffers(node.schedule_stages[0])[0].name
+        rank = len(node.get_space_dim())
+        shape = {target: [Bound(0, 3)] * rank}
+        steps = {axis.var.name: 2 for axis in node.raxis}
+        questions = {
+            "fresh": lambda: (type(ana.deps).__name__, ana.target_mapping, ana.buffer_mapping),
+            "reduce axes": lambda: [str(axis) for axis in ana.reduce_axes],
+            "target": lambda: ana.construct_dependency_target((target,)),
+            "target twice": lambda: ana.construct_dependency_target((target,)) is ana.construct_dependency_target((target,)),
+            "buffers": lambda: ana.buffer_mapping,
+            "no target": lambda: ana.construct_dependency_target(targets=()),
+            "unknown target": lambda: ana.construct_dependency_target(("zz",)),
+            "target list": lambda: ana.construct_dependency_target([target]),
+            "infer": lambda: ana.infer(shape),
+            "infer steps": lambda: ana.infer(shape=shape, rstep=steps, targets=None),
+            "infer some": lambda: ana.infer(shape, {}, [node.input_buffers[0].name]),
+            "infer offset": lambda: ana.infer({target: [Bound(5, 9)] * rank}),
+            "infer negative": lambda: ana.infer({target: [Bound(-4, -1)] * rank}),
+            "infer reversed": lambda: ana.infer({target: [Bound(4, 1)] * rank}),
+            "infer short": lambda: ana.infer({target: [Bound(0, 3)]}),
+            "infer unbounded": lambda: ana.infer({target: []}),
+            "infer nothing": lambda: ana.infer({}),
+            "infer unknown": lambda: ana.infer({"zz": [Bound(0, 1)]}),
+            "infer all outputs": lambda: ana.infer({b.name: [Bound(0, 1)] * len(b.shape) for b in node.output_buffers}),
+            "exprs": lambda: ana.get_input_exprs({target: [side.te.var(f"p{i}") for i in range(rank)]}),
+            "exprs int64": lambda: ana.get_input_exprs({target: [side.te.var(f"p{i}", "int64") for i in range(rank)]}),
+            "exprs constants": lambda: ana.get_input_exprs({target: [side.tirx.IntImm("int32", 3)] * rank}),
+            "exprs ints": lambda: ana.get_input_exprs({target: [3] * rank}),
+            "exprs few": lambda: ana.get_input_exprs(output_exprs={target: []}),
+        }
+        for name, function in questions.items():
+            found[f"{label}: {name}"] = {"json": answer(function)}
+    found["no blocks"] = {"json": answer(lambda: side.shapes.InputShapeInference([]).infer({}))}
+    module = side.module("roller.shape_inference")
+    found["re-exported"] = {"json": answer(lambda: module.get_analyzer_by_tir)}
+    return found
+
+
+@probe
+def shape_helpers(side: Side):
+    te, tirx, shapes = side.te, side.tirx, side.shapes
+    Bound = side.arith.ConstIntBound
+    i, j = te.var("i"), te.var("j")
+    one, one64 = tirx.IntImm("int32", 1), tirx.IntImm("int64", 1)
+    A = te.placeholder((8,), name="A")
+    buffer_load = _buffer_load(side)
+    indices = {
+        "var": i,
+        "constant": one,
+        "float": tirx.FloatImm("float32", 1.5),
+        "text": tirx.StringImm("a"),
+        "sum": i + j * 2,
+        "floordiv": i // 3 % 2,
+        "min": tirx.Min(i, j),
+        "cast": tirx.Cast("int64", i),
+        "cast of call": tirx.Cast("int64", te.if_then_else(i > 1, i, j)),
+        "call": te.if_then_else(i > 1, i, j),
+        "sum with call": i + te.if_then_else(i > 1, i, j),
+        "select": tirx.Select(i > 1, i, j),
+        "comparison": tirx.LT(i, j),
+        "and": tirx.And(i > 1, j > 1),
+        "not": tirx.Not(i > 1),
+        "producer load": A[i].asobject() if hasattr(A[i], "asobject") else A(i),
+        "buffer load": buffer_load,
+        "sum with buffer load": lambda: i + buffer_load,
+        "let": tirx.Let(i, one, i + 1),
+        "int": 3,
+        "None": None,
+    }
+    found = {}
+    for name, index in indices.items():
+        found[f"walk {name}"] = lambda index=index: shapes.walk_indice(index() if callable(index) else index)
+    exist = shapes.region_exist_in_list
+    return found | {
+        "walk named": lambda: shapes.walk_indice(expr=i),
+        "same object": lambda: shapes.walk_indice(i) is i,
+        "merge": lambda: shapes._merge_two_bounds(Bound(0, 3), Bound(-2, 1)),
+        "merge named": lambda: shapes._merge_two_bounds(x=Bound(5, 3), y=Bound(4, 4)),
+        "merge infinite": lambda: shapes._merge_two_bounds(Bound(0, Bound.POS_INF), Bound(Bound.NEG_INF, 1)),
+        "exists": lambda: exist([i, one], [[j, one], [i, one64]]),
+        "exists not": lambda: exist([i, one], [[j, one]]),
+        "exists in none": lambda: exist([i], []),
+        "exists empty": lambda: exist([], [[i]]),
+        "exists empty twice": lambda: exist([], [[]]),
+        "exists shorter": lambda: exist([i], [[i, j]]),
+        "exists structure": lambda: exist([i + 1], [[i + 1]]),
+        "exists structure of others": lambda: exist([i + 1], [[j + 1]]),
+        "exists int": lambda: exist([1], [[1]]),
+        "exists named": lambda: exist(a=[i], list=[[i]]),
+        "extract": lambda: (
+            lambda n: [shapes._extract_dependent_region(n.block_analyzer, b) for b in n.blocks]
+        )(side.node.PrimFuncNode(_conv(side))),
+    }
+
+
+def _buffer_load(side: Side):
+    func = side.elementwise((8,))
+    node = side.node.PrimFuncNode(func)
+    (block,) = node.blocks
+    return node.sch.get(block).body.value.a

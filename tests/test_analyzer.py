@@ -22,8 +22,8 @@ def variables():
     """An analyzer with x in 0..9 and y in 0..63, and a symbolic extent n."""
     analyzer = Analyzer()
     x, y, n = expr.Var("x"), expr.Var("y"), expr.SizeVar("n")
-    analyzer.bind(x, expr.Range(0, 10))
-    analyzer.bind(y, expr.Range(0, 64))
+    analyzer.bind(x, expr.Range.from_min_extent(0, 10))
+    analyzer.bind(y, expr.Range.from_min_extent(0, 64))
     return analyzer, x, y, n
 
 
@@ -126,7 +126,7 @@ def test_contradictory_constraints_prove_everything():
 def test_binding_a_variable_to_an_expression():
     analyzer = Analyzer()
     x, y = expr.Var("x"), expr.Var("y")
-    analyzer.bind(y, expr.Range(0, 8))
+    analyzer.bind(y, expr.Range.from_min_extent(0, 8))
     analyzer.bind(x, y * 4 + 1)
     assert analyzer.modular_set(x) == ModularSet(4, 1)
     assert analyzer.const_int_bound(x) == ConstIntBound(1, 29)
@@ -139,18 +139,18 @@ def test_binding_a_variable_to_an_expression():
 def test_a_range_of_one_element_is_an_expression():
     analyzer = Analyzer()
     x = expr.Var("x")
-    analyzer.bind(x, expr.Range(0, 1))
+    analyzer.bind(x, expr.Range.from_min_extent(0, 1))
     assert str(analyzer.simplify(x + 1)) == "1"
 
 
 def test_binding_twice():
     analyzer = Analyzer()
     x = expr.Var("x")
-    analyzer.bind(x, expr.Range(0, 8))
-    analyzer.bind(x, expr.Range(0, 8))
+    analyzer.bind(x, expr.Range.from_min_extent(0, 8))
+    analyzer.bind(x, expr.Range.from_min_extent(0, 8))
     with pytest.raises(InternalError, match="different const bound"):
-        analyzer.bind(x, expr.Range(0, 9))
-    analyzer.bind(x, expr.Range(0, 100), True)
+        analyzer.bind(x, expr.Range.from_min_extent(0, 9))
+    analyzer.bind(x, expr.Range.from_min_extent(0, 100), True)
     assert analyzer.const_int_bound(x) == ConstIntBound(0, 99)
     # The prover keeps the range it has translated first.
     assert analyzer.can_prove(x * x <= 49)
@@ -161,7 +161,7 @@ def test_a_clone_is_independent():
     z = expr.Var("z")
     leave = analyzer.enter_constraint(x < 5)
     cloned = analyzer.clone()
-    cloned.bind(z, expr.Range(0, 3))
+    cloned.bind(z, expr.Range.from_min_extent(0, 3))
     leave()
     assert cloned.can_prove(z + x < 7)
     assert not analyzer.can_prove(z < 3)
@@ -177,7 +177,7 @@ def test_simplify_takes_a_number_of_steps():
 def test_symbolic_bounds():
     analyzer = Analyzer()
     x, n = expr.Var("x"), expr.SizeVar("n")
-    analyzer.bind(x, expr.Range(0, n))
+    analyzer.bind(x, expr.Range.from_min_extent(0, n))
     assert analyzer.can_prove(x < n)
     assert analyzer.can_prove(x < n, SYMBOLIC_BOUND)
     assert analyzer.can_prove(x * 4 + 3 < n * 4, SYMBOLIC_BOUND)
@@ -281,12 +281,12 @@ def test_chains_of_comparisons():
     assert known.try_compare(a, d) == CompareResult.UNKNOWN
     leave()
     assert known.try_compare(a, b) == CompareResult.UNKNOWN
-    known.bind(d, expr.Range(a, 4))
+    known.bind(d, expr.Range.from_min_extent(a, 4))
     assert known.try_compare(d, a) == CompareResult.GE
     assert known.try_compare(d, a + 4) == CompareResult.LT
     with pytest.raises(InternalError, match="conflicts"):
-        known.bind(d, expr.Range(a, 5))
-    known.bind(d, expr.Range(b, 1), True)
+        known.bind(d, expr.Range.from_min_extent(a, 5))
+    known.bind(d, expr.Range.from_min_extent(b, 1), True)
     assert known.try_compare(d, b) == CompareResult.EQ
     assert known.try_compare(d, a) == CompareResult.UNKNOWN
 
@@ -367,6 +367,6 @@ def test_tight_bounds_are_proved_and_tighter_ones_are_not():
         highest = max(_value(e, dict(zip(symbols, point))) for point in points)
         analyzer = Analyzer()
         for var, (low, high) in zip(symbols, ranges):
-            analyzer.bind(var, expr.Range(low, high - low + 1))
+            analyzer.bind(var, expr.Range.from_min_extent(low, high - low + 1))
         assert analyzer.can_prove(expr.LE(e, expr.IntImm("int32", highest))), (e, ranges, highest)
         assert not analyzer.can_prove(expr.LT(e, expr.IntImm("int32", highest))), (e, ranges, highest)

@@ -408,7 +408,7 @@ def bound_analyzer(names: dict) -> Analyzer:
     analyzer = Analyzer()
     for name, (low, extent) in RANGES.items():
         dtype = names[name].dtype
-        analyzer.bind(names[name], tir.Range(tir.make_const(dtype, low), tir.make_const(dtype, extent)))
+        analyzer.bind(names[name], tir.Range.from_min_extent(tir.make_const(dtype, low), tir.make_const(dtype, extent)))
     return analyzer
 
 
@@ -580,7 +580,7 @@ integers = st.recursive(leaves, compound, max_leaves=8)
 def test_the_simplified_expression_has_the_same_values(expr, fully):
     analyzer = Analyzer()
     for name, (low, extent) in BOUNDS.items():
-        analyzer.bind(VARIABLES[name], tir.Range(low, extent))
+        analyzer.bind(VARIABLES[name], tir.Range.from_min_extent(low, extent))
     simplified = analyzer.simplify(expr) if fully else analyzer.canonical_simplify(expr)
     assert simplified.dtype == expr.dtype
     samples = [sorted({low, low + 1, low + extent // 2, low + extent - 1}) for low, extent in BOUNDS.values()]

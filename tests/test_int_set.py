@@ -119,8 +119,8 @@ REGIONS = [
 @pytest.mark.parametrize("minima, extents, domains, predicate, strict, upper", REGIONS)
 def test_regions(minima, extents, domains, predicate, strict, upper):
     i, j = expr.Var("i"), expr.Var("j")
-    region = [expr.Range(low, extent) for low, extent in zip(minima(i, j), extents)]
-    var_dom = {var: expr.Range(0, extent) for var, extent in zip((i, j), domains)}
+    region = [expr.Range.from_min_extent(low, extent) for low, extent in zip(minima(i, j), extents)]
+    var_dom = {var: expr.Range.from_min_extent(0, extent) for var, extent in zip((i, j), domains)}
     condition = expr.convert(predicate(i, j))
     found = estimate_region_strict_bound(region, var_dom, condition)
     assert (found if found is None else [ends(int_set) for int_set in found]) == strict
@@ -170,7 +170,7 @@ def test_loads():
 def test_constraints_bound_the_variable_on_either_side():
     analyzer = Analyzer()
     x, y = expr.Var("x"), expr.Var("y")
-    analyzer.bind(x, expr.Range(0, 100))
+    analyzer.bind(x, expr.Range.from_min_extent(0, 100))
     with analyzer.constraint_scope(expr.And(x < 7, expr.LE(y, x))):
         assert ends(analyzer.int_set(x)) == ("0", "6")
         assert ends(analyzer.int_set(x * 2 + 1)) == ("1", "13")
@@ -191,16 +191,16 @@ def test_another_interval_is_refused_unless_overridden():
 
 def test_ranges_and_sets():
     x = expr.Var("x")
-    seven = IntSet.from_range(expr.Range(x, 7))
+    seven = IntSet.from_range(expr.Range.from_min_extent(x, 7))
     assert ends(seven) == ("x", "7 + x - 1")
-    assert seven.match_range(expr.Range(x, 7))
-    assert not seven.match_range(expr.Range(x, 8))
-    covered = seven.cover_range(expr.Range(0, 1))
+    assert seven.match_range(expr.Range.from_min_extent(x, 7))
+    assert not seven.match_range(expr.Range.from_min_extent(x, 8))
+    covered = seven.cover_range(expr.Range.from_min_extent(0, 1))
     assert (str(covered.min), str(covered.extent)) == ("x", "7")
-    whole = expr.Range(0, 16)
+    whole = expr.Range.from_min_extent(0, 16)
     assert IntSet.everything().cover_range(whole) is whole
     assert not IntSet.everything().match_range(whole)
-    assert IntSet.from_range(expr.Range(x, 1)).point_value() is x
+    assert IntSet.from_range(expr.Range.from_min_extent(x, 1)).point_value() is x
     assert ends(IntSet.vector(x)) == ("x", "x")
 
 
@@ -243,13 +243,13 @@ def test_eval_set():
     x, y = expr.Var("x"), expr.Var("y")
     dom_map = {x: interval(0, 7)}
     assert ends(eval_set(x * 2 + y, dom_map)) == ("y", "14 + y")
-    assert ends(eval_set(expr.Range(x, 4), dom_map)) == ("0", "10")
-    assert ends(eval_set(expr.Range(x * 2, 1), dom_map)) == ("0", "14")
+    assert ends(eval_set(expr.Range.from_min_extent(x, 4), dom_map)) == ("0", "10")
+    assert ends(eval_set(expr.Range.from_min_extent(x * 2, 1), dom_map)) == ("0", "14")
     assert ends(eval_set(interval(x, x + 2), dom_map)) == ("0", "9")
     assert ends(eval_set(IntSet.everything(), dom_map)) == ("neg_inf", "pos_inf")
-    iter_var = expr.IterVar(expr.Range(0, 8), x, expr.IterVar.DataPar)
+    iter_var = expr.IterVar(expr.Range.from_min_extent(0, 8), x, expr.IterVar.DataPar)
     assert ends(eval_set(x + 1, {iter_var: interval(0, 7)})) == ("1", "8")
-    assert [ends(s) for s in eval_set_region([expr.Range(x, 4), expr.Range(y, 2)], dom_map)] == [
+    assert [ends(s) for s in eval_set_region([expr.Range.from_min_extent(x, 4), expr.Range.from_min_extent(y, 2)], dom_map)] == [
         ("0", "10"),
         ("y", "y + 1"),
     ]
@@ -262,8 +262,8 @@ def test_eval_set():
 def test_relaxed_bounds_agree_with_constant_bounds():
     analyzer = Analyzer()
     x, y = expr.Var("x"), expr.Var("y")
-    analyzer.bind(x, expr.Range(0, 8))
-    analyzer.bind(y, expr.Range(2, 3))
+    analyzer.bind(x, expr.Range.from_min_extent(0, 8))
+    analyzer.bind(y, expr.Range.from_min_extent(2, 3))
     for e in (x * 3 + y, (x + y) // 2, expr.min_(x, y), x % 3 - y):
         found = analyzer.int_set(e)
         bound = analyzer.const_int_bound(e)

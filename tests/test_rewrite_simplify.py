@@ -576,7 +576,7 @@ def test_constraint_with_side_effect_is_ignored():
 def test_reduction_knows_its_domain():
     j, (lhs, rhs) = tir.Var("j"), (tir.Var("lhs"), tir.Var("rhs"))
     zero, eight = tir.IntImm("int32", 0), tir.IntImm("int32", 8)
-    k = tir.IterVar(tir.Range(zero, eight), "k", tir.IterVar.CommReduce)
+    k = tir.IterVar(tir.Range.from_min_extent(zero, eight), "k", tir.IterVar.CommReduce)
     total = tir.CommReducer([lhs], [rhs], [tir.Add(lhs, rhs)], [zero])
     source = tir.FloorDiv(tir.Add(k.var, tir.Mul(j, eight)), eight)
     result = Analyzer().rewrite_simplify(tir.Reduce(total, [source], [k], tir.LT(k.var, eight), 0))

@@ -73,7 +73,7 @@ class BlockReadWriteDetector:
             self.let_bindings[stmt.var] = stmt.value
             self.visit_expr(stmt.value)
         elif isinstance(stmt, For):
-            self.dom_map[stmt.loop_var] = IntSet.from_range(Range(stmt.min, stmt.extent))
+            self.dom_map[stmt.loop_var] = IntSet.from_range(Range.from_min_extent(stmt.min, stmt.extent))
             self.visit_expr(stmt.min)
             self.visit_expr(stmt.extent)
             self.visit_stmt(stmt.body)
@@ -95,7 +95,7 @@ class BlockReadWriteDetector:
             for access in accesses:
                 relaxed = []
                 for r in access.region:
-                    inner = Range(substitute(r.min, vmap), substitute(r.extent, vmap))
+                    inner = Range.from_min_extent(substitute(r.min, vmap), substitute(r.extent, vmap))
                     relaxed.append(eval_set(IntSet.from_range(inner), self.dom_map))
                 self._update(found, access.buffer, relaxed)
         for value in realize.iter_values:
@@ -168,17 +168,17 @@ def _unite(known: IntSet, new: IntSet, extent: PrimExpr) -> IntSet:
     try:
         return union([known, new])
     except _FAILURES:
-        return IntSet.from_range(Range(0, extent))
+        return IntSet.from_range(Range.from_min_extent(0, extent))
 
 
 def _range_of(int_set: IntSet, extent: PrimExpr) -> Range:
     """The set as a range; the whole dimension where it has no bounds or the analysis fails."""
     try:
         if int_set.min_value is int_set.max_value or int_set.can_prove_single_point(Analyzer()):
-            return Range(int_set.min_value, make_const(int_set.min_value.dtype, 1))
-        return int_set.cover_range(Range(0, extent))
+            return Range.from_min_extent(int_set.min_value, make_const(int_set.min_value.dtype, 1))
+        return int_set.cover_range(Range.from_min_extent(0, extent))
     except _FAILURES:
-        return Range(0, extent)
+        return Range.from_min_extent(0, extent)
 
 
 # tvm: src/s_tir/analysis/sblock_access_region_detector.cc (GetSBlockAccessRegion, GetSBlockReadWriteRegion)

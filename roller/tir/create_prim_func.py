@@ -223,7 +223,7 @@ def _nested_scopes(name: str, axes: Sequence[IterVar], info: _FuncInfo) -> list[
                 if level > 0:
                     low = substitute(low, scopes[level - 1].axes_remap)
                     extent = substitute(extent, scopes[level - 1].axes_remap)
-                dom = Range(info.simplify(low), info.simplify(extent))
+                dom = Range.from_min_extent(info.simplify(low), info.simplify(extent))
                 _check_iter_dtype(name, axis, dom, index_type)
                 scope.loop_vars.append((loop_var, dom))
                 scope.add_block_iter(axis, IterVar(dom, block_var, axis.iter_type, axis.thread_tag), loop_var)
@@ -231,11 +231,11 @@ def _nested_scopes(name: str, axes: Sequence[IterVar], info: _FuncInfo) -> list[
             elif axis.var in defined:
                 previous = scopes[level - 1].axes_remap[axis.var]
                 block_var = Var("v_" + axis.var.name, index_type)
-                dom = Range(previous, IntImm(index_type, 1))
+                dom = Range.from_min_extent(previous, IntImm(index_type, 1))
                 scope.add_block_iter(axis, IterVar(dom, block_var, axis.iter_type, axis.thread_tag), previous)
         if level == len(levels) - 1 and not scope.block_iters:
             # An output without dimensions: the block still gets an iterator.
-            dummy = IterVar(Range(0, 1), Var("vi"), IterVar.DataPar)
+            dummy = IterVar(Range.from_min_extent(0, 1), Var("vi"), IterVar.DataPar)
             scope.add_block_iter(None, dummy, IntImm("int32", 0))
         scopes.append(scope)
     return scopes

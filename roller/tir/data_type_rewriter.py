@@ -303,7 +303,7 @@ class IndexDataTypeNormalizer:
     def _region(self, access: BufferRegion) -> BufferRegion:
         buffer = self.buffer_remap.get(access.buffer, access.buffer)
         # The ranges are made anew, so only a region without dimensions can stay what it is.
-        region = [Range(self._enabled(r.min), self._enabled(r.extent)) for r in access.region]
+        region = [Range.from_min_extent(self._enabled(r.min), self._enabled(r.extent)) for r in access.region]
         return access if not region and buffer is access.buffer else BufferRegion(buffer, region)
 
     def _iter_var(self, iter_var: IterVar) -> IterVar:

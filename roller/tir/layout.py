@@ -163,7 +163,7 @@ def _reindex_stage(
 
 def _point(buffer: Buffer, indices: Sequence[PrimExpr]) -> BufferRegion:
     """The region of one element."""
-    return BufferRegion(buffer, [Range(index, make_const(index.dtype, 1)) for index in indices])
+    return BufferRegion(buffer, [Range.from_min_extent(index, make_const(index.dtype, 1)) for index in indices])
 
 
 # tvm: src/s_tir/schedule/primitive/cache_read_write.cc (ReIndexRewriter)
@@ -268,7 +268,7 @@ class _AccessMutator(IRMutatorWithAnalyzer):
                 self.analyzer.bind(stmt.var, value)
             return Bind(stmt.var, value)
         if isinstance(stmt, For):
-            self.bind(stmt.loop_var, Range(stmt.min, stmt.extent))
+            self.bind(stmt.loop_var, Range.from_min_extent(stmt.min, stmt.extent))
             return For(stmt.loop_var, stmt.min, stmt.extent, self.visit_stmt(stmt.body), stmt.kind)
         if isinstance(stmt, SBlockRealize):
             return SBlockRealize(stmt.iter_values, stmt.predicate, self.visit_block(stmt.block))
@@ -298,7 +298,7 @@ class _BlockBufferAccessSimplifier(_AccessMutator):
     def _simplify_region(self, access: BufferRegion) -> BufferRegion:
         starts = self.simplify_indices([r.min for r in access.region])
         extents = [r.extent if type(r.extent) is IntImm else self.analyzer.simplify(r.extent) for r in access.region]
-        return BufferRegion(access.buffer, [Range(start, extent) for start, extent in zip(starts, extents)])
+        return BufferRegion(access.buffer, [*map(Range.from_min_extent, starts, extents)])
 
     def visit_store(self, store: BufferStore) -> BufferStore:
         store = super().visit_store(store)
@@ -328,7 +328,7 @@ def transform_layout(sch: Schedule, block: SBlock, buffer: tuple[str, int], inde
     if scope is None or old_buffer not in scope.alloc_buffers:
         raise ScheduleError(f"transform_layout takes a buffer that the function allocates; {old_buffer.name} is not")
 
-    full = [Range(make_zero(extent.dtype), extent) for extent in old_buffer.shape]
+    full = [Range.from_min_extent(make_zero(extent.dtype), extent) for extent in old_buffer.shape]
     _, padding_predicate = index_map.non_surjective_inverse(full, analyzer)
     if not is_zero(padding_predicate):
         raise ScheduleError(f"the layout {index_map} leaves gaps in {old_buffer.name}: {padding_predicate}")
@@ -477,12 +477,12 @@ def transform_block_layout(sch: Schedule, block: SBlock, index_map: IndexMap) ->
         if kind == IterVar.Opaque:
             raise ScheduleError(f"the new iterator {value} of {block.name_hint!r} mixes kinds of iterators")
         var = Var(f"v{i}", value.dtype)
-        new_iters.append(IterVar(Range(make_zero(var.dtype), cast(var.dtype, extent)), var, kind))
+        new_iters.append(IterVar(Range.from_min_extent(make_zero(var.dtype), cast(var.dtype, extent)), var, kind))
 
     # The old iterators in terms of the new ones.
     new_vars = [iter_var.var for iter_var in new_iters]
     if selected is None:
-        ranges = [Range(make_const(extent.dtype, 0), extent) for extent in old_extents]
+        ranges = [Range.from_min_extent(make_const(extent.dtype, 0), extent) for extent in old_extents]
         try:
             inverse = index_map.inverse(ranges, analyzer)
         except TirError as error:

@@ -218,7 +218,8 @@ class _Printer:
             args = [f'"{expr.dtype}"'] if expr.op in _DTYPE_FIRST else []
             return f"T.{expr.op.split('.', 1)[-1]}({', '.join(args + [self.expr(arg) for arg in expr.args])})"
         if kind is StringImm:
-            return f'"{expr.value}"'
+            text = expr.value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            return f'"{text}"'
         if kind is Let:
             where = f"{{{self.var(expr.var)}: {self.expr(expr.value)}}}"
             return f"T.Let({self.expr(expr.body)}, where={where})"
@@ -283,11 +284,12 @@ class _Printer:
         return f"T.{method}({', '.join(parts)})"
 
     def region(self, access: BufferRegion) -> str:
+        buffer = self.buffer(access.buffer)
         slices = []
         for r in access.region:
             low = self.expr(r.min)
             slices.append(low if is_one(r.extent) else f"{low}:{self.expr(add(r.min, r.extent))}")
-        return self.index(self.buffer(access.buffer), slices)
+        return self.index(buffer, slices)
 
     # -- statements ------------------------------------------------------------------------------------------------
 
@@ -484,6 +486,25 @@ class _Printer:
         self.body(root.body)
 
 
+class _ExpressionPrinter(_Printer):
+    """An expression by itself: what it uses has a name, but no declaration."""
+
+    def __init__(self):
+        super().__init__()
+        self.enter(None)
+
+    def var(self, var: Var) -> str:
+        return self.define_var(var)
+
+    def buffer(self, buffer: Buffer) -> str:
+        return self.define_buffer(buffer)
+
+    def call_like(self, expr) -> str:
+        own = type(expr).__repr__
+        # The iterator expressions of arith say themselves what they are.
+        return super().call_like(expr) if own is PrimExpr.__repr__ else own(expr)
+
+
 def _count_uses(node, var: Var) -> int:
     """How often a variable occurs in a statement, an expression or a function."""
     if isinstance(node, Var):
@@ -528,6 +549,12 @@ def _tuple(parts: Sequence[str]) -> str:
 def _indented(stmts: Sequence[str]) -> str:
     lines = [line for stmt in stmts for line in stmt.split("\n")]
     return "\n".join(_INDENT + line for line in lines) or f"{_INDENT}pass"
+
+
+def expression(expr: PrimExpr | BufferRegion) -> str:
+    """An expression or a region in TVMScript's style, as ``print(expr)`` shows it."""
+    printer = _ExpressionPrinter()
+    return printer.region(expr) if isinstance(expr, BufferRegion) else printer.expr(expr)
 
 
 def script(func: PrimFunc) -> str:

@@ -44,7 +44,7 @@ def is_stage_pipeline(sch: Schedule) -> bool:
     analyzer = Analyzer()
     for place in places.values():
         for loop in place.loops:
-            analyzer.bind(loop.loop_var, Range(loop.min, loop.extent), True)
+            analyzer.bind(loop.loop_var, Range.from_min_extent(loop.min, loop.extent), True)
     edges = sch.dependencies(root)
     stage_pipeline = all(edge.kind != "WAR" for edge in edges)
     # All consumers are looked at, also when the answer is known: judging one of them may fail.
@@ -158,7 +158,7 @@ def _shared_depths(consumer: Place, producers: Sequence[Place]) -> list[int]:
 
 def _domains(loops: Sequence[For]) -> dict[Var, Range]:
     """The ranges of loop variables, from the inside out."""
-    return {loop.loop_var: Range(loop.min, loop.extent) for loop in reversed(loops)}
+    return {loop.loop_var: Range.from_min_extent(loop.min, loop.extent) for loop in reversed(loops)}
 
 
 def _unbound(place: Place, accesses: Sequence[BufferRegion]) -> list[BufferRegion]:

@@ -58,13 +58,7 @@ class BufferRegion:
         self.region = tuple(region)
 
     def __repr__(self) -> str:
-        return f"{self.buffer.name}[{', '.join(map(_range_to_string, self.region))}]"
-
-
-def _range_to_string(r: Range) -> str:
-    if type(r.extent) is IntImm and r.extent.value == 1:
-        return to_string(r.min)
-    return f"{r.min}:{add(r.min, r.extent)}"
+        return to_string(self)
 
 
 class Stmt:
@@ -255,7 +249,7 @@ class SBlockRealize(Stmt):
 
 
 def _map_range(r: Range, f) -> Range:
-    return Range(f(r.min), f(r.extent))
+    return Range.from_min_extent(f(r.min), f(r.extent))
 
 
 def map_region(access: BufferRegion, f, buffers: Mapping[Buffer, Buffer] | None = None) -> BufferRegion:

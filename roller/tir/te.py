@@ -523,8 +523,7 @@ def _axis_names(name: str, fcompute: Callable, ndim: int, varargs_names: list[st
 # tvm: src/ir/expr.cc (Range::Range)
 def make_range(begin, end) -> Range:
     """The range from begin up to end; a zero begin keeps its dtype whatever the end's is, as in TVM."""
-    begin, end = convert(begin), convert(end)
-    return Range(begin, end if is_zero(begin) else sub(end, begin))
+    return Range(begin, end)
 
 
 # tvm: python/tvm/tirx/expr.py (IterVar), src/tirx/ir/expr.cc (IterVar::IterVar)

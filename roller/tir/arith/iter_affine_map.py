@@ -169,7 +169,7 @@ def match_bound_constraints(pred: PrimExpr, input_iters: dict[Var, Range], resul
                 iter_max = min_(iter_max, upper)
             # Not iter_max - 0, which would take the wider dtype of the two.
             extent = iter_max if is_zero(iter_min) else sub(iter_max, iter_min)
-            input_iters[iter_expr] = Range(iter_min, extent)
+            input_iters[iter_expr] = Range.from_min_extent(iter_min, extent)
     return True
 
 

@@ -236,7 +236,7 @@ class TransitiveComparisonAnalyzer:
 
         Raises InternalError if it was bound to something else and may not be overridden.
         """
-        dom = value if isinstance(value, Range) else Range(value, IntImm("int32", 1))
+        dom = value if isinstance(value, Range) else Range.from_min_extent(value, IntImm("int32", 1))
         previous = self.prev_bindings.get(var)
         if previous is not None:
             same = deep_equal(dom.min, previous.min) and deep_equal(dom.extent, previous.extent)
