@@ -407,6 +407,15 @@ def test_a_search_that_stops_at_the_cap() -> None:
     assert Lines(trace, 100).of(stop) == [text]
 
 
+def test_priorities_that_wrap_around(capsys: pytest.CaptureFixture) -> None:
+    """The grid of 2**40 by 2**40 tiles of 1 is 0 in 64 bits, in carver as well: no priority to divide by."""
+    sizes = ["--M", str(2**40), "--N", str(2**40), "--K", "64"]
+    assert main(["trace", "matmul", *sizes, "--arch", "a100", "--summary", "--width", "80"]) == 0
+    assert "      0  1x1               0       -\n" in capsys.readouterr().out
+    assert main(["explain", "matmul", *sizes, "--arch", "a100", "--tile", "1", "1"]) == 0
+    assert "= 0 blocks, as the product wraps around at 64 bits\n" in capsys.readouterr().out
+
+
 def test_no_search_no_events() -> None:
     assert TensorCorePolicy.trace is None
     trace = SearchTrace(DefaultPolicy.from_prim_func(matmul().equivalent_function(), A100))

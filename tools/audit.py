@@ -20,13 +20,12 @@ from dataclasses import asdict, dataclass
 from ..arch.errors import CarverError
 from ..policy import DefaultPolicy, TensorCorePolicy
 from .cases import plain
-from .display import Column, add_width, by, number, plural, table, width_of, wrapped
+from .display import Column, add_width, by, number, plural, some, table, width_of, wrapped
 from .options import add_computation, device_of, parameters_of, size, template_of
 from .reasons import Refusal, shape_refusal
 from .trace import SearchTrace, Start, Tile, priority, trace_search
 
 LIMIT = 20_000
-TIES_SHOWN = 8
 
 Progress = Callable[[int, int], None]
 
@@ -270,9 +269,7 @@ def _findings_lines(title: str, what: str, f: Findings, columns: int) -> Iterato
         return
     never = f"{number(f.never_visited)} never visited"
     yield from wrapped(f"{title}  {plural(f.tiles, 'tile')} of the lattice, {never}", columns, 0, 2)
-    shown = ", ".join(map(by, f.best[:TIES_SHOWN]))
-    more = f" and {len(f.best) - TIES_SHOWN} more" if len(f.best) > TIES_SHOWN else ""
-    yield from wrapped(f"best  priority {number(f.best_priority)}: {shown}{more}", columns, 2, 4)
+    yield from wrapped(f"best  priority {number(f.best_priority)}: {some(f.best)}", columns, 2, 4)
     if f.is_found:
         seen = "" if f.best_visited == len(f.best) else f", {f.best_visited} of them"
         text = f"yes, it visited the best{seen}; first in its ranking is {by(f.search_best)}"
@@ -283,7 +280,7 @@ def _findings_lines(title: str, what: str, f: Findings, columns: int) -> Iterato
         text = f"no, its best is {by(f.search_best)}, priority {number(f.search_priority)}, {ratio}"
     yield from wrapped(f"found  {text}", columns, 2, 4)
     sharing = "one tile alone has" if len(f.best) == 1 else f"{len(f.best)} tiles share"
-    text = f"{sharing} the top priority; {number(f.priorities)} different priorities in all"
+    text = f"{sharing} the top priority; {plural(f.priorities, 'different priority')} in all"
     yield from wrapped(f"ties  {text}", columns, 2, 4)
     yield from _axis_lines(f, columns)
 

@@ -65,8 +65,16 @@ def by(extents: Iterable[Any]) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 tile``, ``2 tiles``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    """``1 tile``, ``2 tiles``, ``2 priorities``."""
+    if count == 1:
+        return f"{count} {noun}"
+    return f"{count:,} {noun[:-1]}ies" if noun.endswith("y") else f"{count:,} {noun}s"
+
+
+def some(tiles: Sequence[Iterable[Any]], shown: int = 8) -> str:
+    """The first few tiles, and how many more there are."""
+    more = f" and {len(tiles) - shown:,} more" if len(tiles) > shown else ""
+    return ", ".join(map(by, tiles[:shown])) + more
 
 
 @dataclass(frozen=True)

@@ -500,7 +500,7 @@ def _grid(policy: DefaultPolicy, td: TileDict, tile: list[int]) -> Grid:
     at_once = int(td.block_per_SM * policy.arch.compute_max_core)
     waves = math.ceil(blocks / at_once)
     _agree("waves", waves, td.num_wave)
-    return Grid(counts, blocks, at_once, waves, blocks - (waves - 1) * at_once)
+    return Grid(counts, blocks, at_once, waves, blocks - (waves - 1) * at_once if waves else 0)
 
 
 def _grow(policy: DefaultPolicy, td: TileDict) -> Growth:

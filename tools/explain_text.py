@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from .blocksizes import BlockSize, NodeSplit
@@ -156,7 +157,8 @@ def registers(e: TileExplanation, columns: int) -> Iterator[str]:
     several = len(e.nodes) > 1
     for node in e.registers.nodes:
         name = f"{node.node}: " if several else ""
-        text = f"{name}{by(node.tile)} = {number(node.elements)} elements of {node.bits} bits: {number(node.registers)}"
+        elements = f"{plural(node.elements, 'element')} of {node.bits} bits"
+        text = f"{name}{by(node.tile)} = {elements}: {number(node.registers)}"
         yield from wrapped(text, columns, 2, 4)
     yield "  the most of a node, twice" if several else "  twice that"
 
@@ -178,7 +180,8 @@ def occupancy(e: TileExplanation, columns: int) -> Iterator[str]:
     yield from table([Column("limit"), Column("", ">"), Column("blocks", ">"), Column("")], marked, columns, 2)
     yield ""
     counts = f"{' x '.join(map(number, grid.counts))} = " if len(grid.counts) > 1 else ""
-    yield from wrapped(f"grid  {counts}{plural(grid.blocks, 'block')}", columns, 0, 2)
+    wraps = ", as the product wraps around at 64 bits" if math.prod(grid.counts) != grid.blocks else ""
+    yield from wrapped(f"grid  {counts}{plural(grid.blocks, 'block')}{wraps}", columns, 0, 2)
     at_once = f"{plural(grid.at_once, 'block')} at once"
     text = f"waves  {number(grid.waves)}: {at_once}, {number(grid.last_wave)} in the last wave"
     yield from wrapped(text, columns, 0, 2)

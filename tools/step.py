@@ -14,7 +14,20 @@ from typing import Any, TextIO
 from ..arch.errors import CarverError
 from .display import Column, add_width, by, check_tile, number, plural, table, tile_text, width_of, wrapped
 from .options import add_computation, device_of, size, template_of
-from .trace import Duplicate, Event, Lines, NoHint, Pop, Push, SearchTrace, Tile, Visit, notes_of, summarize, summary_lines
+from .trace import (
+    Duplicate,
+    Event,
+    Lines,
+    NoHint,
+    Pop,
+    Push,
+    SearchTrace,
+    Tile,
+    Visit,
+    notes_of,
+    summarize,
+    summary_lines,
+)
 
 HELP = (
     ("Enter, n [N]", "the next event, or the next N"),

@@ -22,7 +22,7 @@ from ..policy import DefaultPolicy
 from ..roller.hint import TileDict
 from ..roller.node import Node
 from .cases import plain
-from .display import Column, add_width, by, can_draw, length_bar, number, plural, table, width_of, wrapped
+from .display import Column, add_width, by, can_draw, length_bar, number, plural, some, table, width_of, wrapped
 from .options import add_computation, device_of, parameters_of, size, template_of
 from .reasons import VENDORED, Refusal, shape_refusal
 
@@ -492,11 +492,10 @@ class Lines:
         return [f"stop after {plural(event.visited, 'tile')}: more than 2000, {event.queued} left in the queue"]
 
     def ranked(self, event: Ranked) -> list[str]:
-        best = [by(self.trace.tiles[index].output_tile) for index in event.order[:8]]
-        more = f" and {len(event.order) - len(best)} more" if len(event.order) > len(best) else ""
-        if not best:
+        if not event.order:
             return ["ranked: no tile is valid"]
-        return wrapped(f"ranked {len(event.order)}: {', '.join(best)}{more}", self.columns, 0, 2)
+        tiles = [self.trace.tiles[index].output_tile for index in event.order]
+        return wrapped(f"ranked {len(tiles)}: {some(tiles)}", self.columns, 0, 2)
 
     def hinted(self, event: Hinted) -> list[str]:
         parts = []
@@ -569,13 +568,13 @@ def summary_lines(summary: Summary, columns: int) -> list[str]:
     best = "none"
     if summary.ties:
         shared = "alone" if len(summary.ties) == 1 else f"shared by {len(summary.ties)} tiles"
-        best = f"{number(summary.improvements[-1][2])}, {shared}: {', '.join(map(by, summary.ties))}"
+        best = f"{number(summary.improvements[-1][2])}, {shared}: {some(summary.ties)}"
     lines = []
     for title, text in (
         ("visited", f"{plural(summary.visited, 'tile')}, {summary.valid} valid; {ended}"),
         ("rejected", rejected or "none"),
         ("queue", f"{queue}; {summary.duplicates} times a tile came up again"),
-        ("ranking", f"{summary.priorities} different priorities"),
+        ("ranking", plural(summary.priorities, "different priority")),
         ("best", best),
         ("hints", f"{summary.hints}{no_hint}"),
     ):
@@ -588,9 +587,11 @@ def _improvement_lines(summary: Summary, columns: int) -> list[str]:
     if not summary.improvements:
         return []
     glyph = "█" if can_draw() else "#"
+    # Products of enormous extents wrap around, in carver too, and priorities may then be 0 or less.
     last = summary.improvements[-1][2]
     rows = [
-        (number(index), by(tile), number(price), f"{price / last:,.4g}") for index, tile, price in summary.improvements
+        (number(index), by(tile), number(price), f"{price / last:,.4g}" if last > 0 else "-")
+        for index, tile, price in summary.improvements
     ]
     columns_of = [Column("visit", ">"), Column("tile"), Column("best priority", ">"), Column("x last", ">")]
     lines = table(columns_of, rows, columns, 2)
