@@ -5,7 +5,6 @@ import json
 import random
 
 import pytest
-
 from carver.bestfit import BestFit, Block
 
 

@@ -3,7 +3,6 @@
 import hashlib
 
 import pytest
-
 from carver.arch.errors import CarverError
 from carver.roller import Hint, NoRasterization, Rasterization2DColumn, Rasterization2DRow
 from carver.roller.hint import IntrinInfo, Stride, TensorCoreExtraConfig, TileDict

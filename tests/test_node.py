@@ -5,8 +5,6 @@ from pathlib import Path
 
 import networkx
 import pytest
-from node_programs import PROGRAMS, QUESTIONS, TENSOR_CORE, answers, describe, plain_tags
-
 from carver.arch import CUDA
 from carver.arch.errors import CarverError
 from carver.roller import Edge, OutputNode, PrimFuncNode
@@ -23,6 +21,7 @@ from carver.roller.node import (
 from carver.roller.tir import te
 from carver.roller.tir.dtypes import DataType
 from carver.roller.tir.expr import IntImm
+from node_programs import PROGRAMS, QUESTIONS, TENSOR_CORE, answers, describe, plain_tags
 
 FACTS = json.loads((Path(__file__).parent / "data" / "nodes.json").read_text(encoding="utf-8"))
 

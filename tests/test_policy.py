@@ -1,10 +1,9 @@
-"""The search, against values of the real carver (TileLang 0.1.15). Whole searches are compared in test_recordings.py."""
+"""The search, against values of the real carver (TileLang 0.1.15). test_recordings.py compares whole searches."""
 
 import logging
 import math
 
 import pytest
-
 from carver.arch import CUDA, Target
 from carver.arch.errors import CarverError
 from carver.policy import DefaultPolicy, TensorCorePolicy
@@ -114,7 +113,8 @@ def test_events_tell_the_whole_search(arch, make):
     rejected = [details for name, details in events if name == "reject"]
     assert visits[0][1:] == (None, None)
     for td, parent, axis in visits[1:]:
-        assert [a == b for a, b in zip(td.output_tile, parent)].count(False) == 1 and td.output_tile[axis] > parent[axis]
+        assert [a == b for a, b in zip(td.output_tile, parent)].count(False) == 1
+        assert td.output_tile[axis] > parent[axis]
     assert {id(td) for td, *_ in visits if not td.valid} == {id(td) for td, *_ in rejected}
     assert all(demand > limit for _, _, demand, limit in rejected)
     assert {reason for _, reason, *_ in rejected} <= {"shared memory", "registers"}

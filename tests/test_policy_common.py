@@ -4,7 +4,6 @@ import time
 
 import numpy as np
 import pytest
-
 from carver.arch.errors import CarverError
 from carver.policy import common
 from carver.policy.common import coalesced_factor, coalesced_tensor_shape, factorize, get_all_factors
@@ -38,7 +37,9 @@ def vendored_way(n):
     return below + middle + [n // d for d in reversed(below)]
 
 
-@pytest.mark.parametrize("numbers", [range(1, 700), range(65521, 65560), range(10**6, 10**6 + 20), [999999**2, 1000003]])
+@pytest.mark.parametrize(
+    "numbers", [range(1, 700), range(65521, 65560), range(10**6, 10**6 + 20), [999999**2, 1000003]]
+)
 def test_factors_as_the_root_gives_them(numbers):
     for n in numbers:
         assert get_all_factors(n) == vendored_way(n)
@@ -111,7 +112,8 @@ def test_coalesced_tensor_shape(subtensor, tensor, transaction, moved):
 
 def test_products_are_numpys():
     """Where a product may leave 64 bits, or is one of expressions, the answer is what numpy makes of it."""
-    cases = [[], [3, 4], [0, 5], [2**40, 2**30], [2**62, 2, 3], [2**33, 2**33], [2**64 - 1, 4], [-3, 5], [2**39], [2**40]]
+    cases = [[], [3, 4], [0, 5], [-3, 5], [2**39], [2**40]]
+    cases += [[2**40, 2**30], [2**62, 2, 3], [2**33, 2**33], [2**64 - 1, 4]]
     for shape in cases:
         ours, theirs = shape_product(shape), np.prod(shape)
         assert (float(ours), isinstance(ours, float)) == (float(theirs), isinstance(theirs, float)), shape

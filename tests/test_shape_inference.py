@@ -5,14 +5,13 @@ from pathlib import Path
 
 import networkx
 import pytest
-from node_programs import PROGRAMS
-
 from carver.arch.errors import CarverError
 from carver.roller.node import PrimFuncNode
 from carver.roller.shape_inference.tir import region_exist_in_list, walk_indice
 from carver.roller.tir import te
 from carver.roller.tir.arith import ConstIntBound
 from carver.roller.tir.expr import Cast, IntImm, Select, Var, bitwise_xor
+from node_programs import PROGRAMS
 
 FACTS = json.loads((Path(__file__).parent / "data" / "nodes.json").read_text(encoding="utf-8"))
 

@@ -4,7 +4,6 @@ import subprocess
 import sys
 
 import pytest
-
 from carver.arch import CUDA, RDNA, current_arch
 from carver.arch.errors import CarverError
 from carver.roller.template import (
@@ -68,7 +67,7 @@ def test_attention_shows_its_parameters():
         (lambda: MatmulTemplate(M=-1, N=None, K=1), AssertionError, "N must be an integer, not None"),
         (lambda: GEMVTemplate(N=16), AssertionError, "K must be an integer, not None"),
         (lambda: ConvTemplate(1, 1, 1, 1, 1, 1, 1, 1, 0), AssertionError, "P must be positive, not 0"),
-        (lambda: GeneralReductionTemplate(shape=[1]), AssertionError, "structure must be a string of S and R, not None"),
+        (lambda: GeneralReductionTemplate(shape=[1]), AssertionError, "structure must be a string of S and R"),
         (lambda: GeneralReductionTemplate(structure="SR"), ValueError, "shape must be given"),
         (lambda: GeneralReductionTemplate(structure="SX", shape=[1, 2]), ValueError, "has 'X', only S and R"),
         (lambda: GeneralReductionTemplate(structure="SR", shape=[1]), ValueError, "has 2 axes, but shape"),
