@@ -17,6 +17,7 @@ from carver.tools.blocksizes import no_block_size
 from carver.tools.cli import main
 from carver.tools.explain import TileExplanation, as_dict, explain_tile
 from carver.tools.explain_text import explanation_lines
+from carver.tools.options import TEMPLATES
 from carver.tools.reasons import shape_refusal
 from carver.tools.search import search_template
 from carver.tools.trace import Hinted, NoHint
@@ -351,6 +352,16 @@ def test_a_bad_tile_is_one_line(tile: list[str], message: str, capsys: pytest.Ca
     captured = capsys.readouterr()
     assert code == 2 and captured.out == ""
     assert message in captured.err and captured.err.count("\n") == 1 and len(captured.err) < 500
+
+
+def test_the_examples_of_the_help_work(capsys: pytest.CaptureFixture) -> None:
+    for template in TEMPLATES:
+        with pytest.raises(SystemExit) as stopped:
+            main(["explain", template.name, "--help"])
+        assert stopped.value.code == 0
+        [example] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  carver explain")]
+        assert main(example.split()[1:]) == 0
+        assert f"tile {'x'.join(example.split('--tile ')[1].split())} by " in capsys.readouterr().out
 
 
 def test_the_api_checks_tiles_too() -> None:

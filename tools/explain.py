@@ -579,7 +579,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_computation(parser, _add_own)
 
 
+# A tile for the example of each template.
+_EXAMPLES = {
+    "matmul": "128 256",
+    "gemv": "64",
+    "conv": "64 128",
+    "elementwise": "8 256",
+    "reduce": "32",
+    "attention": "1 16 64",
+}
+
+
 def _add_own(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = f"{parser.epilog} --tile {_EXAMPLES[parser.get_default('template').name]}"
     parser.add_argument(
         "--tile", type=tile_text, nargs="+", required=True, metavar="N", help="extents of the tile, one per space axis"
     )
