@@ -96,7 +96,9 @@ class DefaultPolicy:
         if base_tile is None:
             return []
 
-        rstep_map = {node: self._assign_reduce_step(node) for node in self.ordered_nodes}
+        rstep_map: dict[Node, dict[str, int]] = {}
+        for node in self.ordered_nodes:
+            rstep_map[node] = self._assign_reduce_step(node)
         results: list[Any] = []
         for td in self.dfs_smem_tile(base_tile, rstep_map):
             if not self.check_tile_shape_isvalid(td):
@@ -351,21 +353,20 @@ class DefaultPolicy:
         read_bytes, write_bytes = self.arch.transaction_size[1], self.arch.transaction_size[0]
         traffic = 0
         for node in reversed(self.ordered_nodes):
-            tile = op_tile_map[node]
-            input_shapes = node.propagate_inputs(tile)
-            output_shapes = node.propagate_outputs(tile)
+            node_tile = op_tile_map[node]
+            reads, writes = node.propagate_inputs(node_tile), node.propagate_outputs(node_tile)
             for i, edge in enumerate(node.inputs):
                 source = edge.src_node
-                op_tile_map[source] = input_shapes[i]
+                op_tile_map[source] = reads[i]
                 if source.is_placeholder():
                     nbytes = (source.get_dtype().bits + 7) // 8
-                    elements = coalesced_tensor_shape(input_shapes[i], source.get_shape(), read_bytes // nbytes)
+                    elements = coalesced_tensor_shape(reads[i], source.get_shape(), read_bytes // nbytes)
                     traffic += elements * nbytes
             for edge in node.outputs:
                 if edge.dst_node.is_output():
                     # The dtype is that of output 0, whichever output this is, as in carver.
                     nbytes = (node.get_dtype().bits + 7) // 8
-                    written, shape = output_shapes[edge.src_id], node.get_shape(edge.src_id)
+                    written, shape = writes[edge.src_id], node.get_shape(edge.src_id)
                     traffic += coalesced_tensor_shape(written, shape, write_bytes // nbytes) * nbytes
         return traffic, op_tile_map
 
@@ -436,11 +437,12 @@ class DefaultPolicy:
         td = TileDict(output_tile)
         td.rstep_map = rstep_map
         td.traffic, td.tile_map = self._compute_memory_traffic(output_tile)
-        td.smem_cost, td.cached_tensors_map = self._compute_shared_memory_usage(td)
-        if td.smem_cost > self.arch.smem_cap:
+        smem_cost, cached = self._compute_shared_memory_usage(td)
+        td.smem_cost, td.cached_tensors_map = smem_cost, cached
+        if smem_cost > self.arch.smem_cap:
             td.valid = False
             if trace is not None:
-                trace.reject(td, "shared memory", td.smem_cost, self.arch.smem_cap)
+                trace.reject(td, "shared memory", smem_cost, self.arch.smem_cap)
             return td
         output_shape = self.output_nodes[0].get_space_dim()
         td.grid_size = _count_tiles(output_tile, output_shape)
@@ -504,6 +506,7 @@ class DefaultPolicy:
     # vendored: carver/roller/policy/default.py:640-671
     def assign_block_size(self, td: TileDict, topk: int = 1) -> Iterator[dict[PrimFuncNode, Hint]]:
         """The hints of all nodes, by node, for the first ``topk`` block sizes that suit every node."""
+        given = 0
         for block_size in self.recommend_block_size(td):
             result: dict[PrimFuncNode, Hint] = {}
             for node in self.ordered_nodes:
@@ -513,9 +516,9 @@ class DefaultPolicy:
                 result[node] = hint
             else:
                 yield result
-                topk -= 1
-                if topk == 0:
-                    break
+                given += 1
+                if given == topk:
+                    return
 
     # vendored: carver/roller/policy/default.py:673-755
     def _assign_block_size(self, node: PrimFuncNode, td: TileDict, block_size: int) -> Hint | None:

@@ -230,13 +230,14 @@ class TensorCorePolicy(DefaultPolicy):
         None where the warps do not come out even. What is over per warp goes to the axes by prime factors, the
         largest first, each to the axis where a warp then reads least.
         """
-        if not node.get_tag("tensorcore_config"):
+        config = node.get_tag("tensorcore_config")
+        if not config:
             return super()._assign_block_size(node, td, block_size)
-        ax_m, ax_n = node.get_tag("tensorcore_config")
-        if block_size % self.arch.warp_size != 0:
+        ax_m, ax_n = config
+        warps, threads_over = divmod(block_size, self.arch.warp_size)
+        if threads_over != 0:
             return None
         tile, rsteps = td.get_tile(node), td.get_rstep(node)
-        warps = block_size // self.arch.warp_size
         ndim = len(tile)
 
         wmma_tile = [1] * ndim

@@ -211,8 +211,7 @@ def get_index_map(block: SBlock, layout: list[str] | None = None) -> tuple[Index
     ``layout`` says for A, B and C which index comes last: "n" and "t" are [I, K] and [K, I] for A and so on, "a" puts
     the reduction last where the function has it last, else first. None where the block is no matrix product.
     """
-    if layout is None:
-        layout = ["n", "t", "n"]
+    layout = ["n", "t", "n"] if layout is None else layout
     traits = detect_iter_traits(block)
     if traits is None:
         return None
