@@ -48,5 +48,5 @@ class TileDevice:
                 f"it, or name a device of the catalogue"
             )
         if name in _FIGURES:
-            raise MissingFigureError(f"{kind!r} object has no attribute {name!r}: carver has no such figure of this device")
+            raise MissingFigureError(f"{kind!r} object has no attribute {name!r}: carver has no such figure of it")
         raise AttributeError(f"{kind!r} object has no attribute {name!r}")

@@ -386,7 +386,8 @@ def unknown_device(name: str) -> str:
         hint = f"did you mean {near[0]!r}?"
     else:
         hint = f"no name is near it among the {len(DEVICES)} of the catalogue (`carver devices` lists them)."
-    return f"unknown device {shown(name)}: {hint} An architecture such as 'sm_90' or 'gfx942' can be given with its figures."
+    other = "An architecture such as 'sm_90' or 'gfx942' can be given with its figures."
+    return f"unknown device {shown(name)}: {hint} {other}"
 
 
 # Letters that are typed for digits.

@@ -126,9 +126,8 @@ def is_tensorcore_supported_precision(in_dtype: str, accum_dtype: str, arch: Til
         return precision in ada_tensorcore_supported
     if is_hopper_arch(arch):
         return precision in hopper_tensorcore_supported
-    raise CarverError(
-        f"Unsupported architecture: {arch.target.attrs.get('arch')}; carver 0.1.15 knows the tensor cores of sm_70 to sm_90"
-    )
+    name = arch.target.attrs.get("arch")
+    raise CarverError(f"Unsupported architecture: {name}; carver 0.1.15 knows the tensor cores of sm_70 to sm_90")
 
 
 # vendored: carver/arch/cuda.py:127-135

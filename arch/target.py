@@ -278,7 +278,8 @@ class Target:
         if "kind" not in config and "tag" in config:
             tag = config["tag"]
             if not isinstance(tag, str) or tag not in _CUDA_TAGS:
-                raise CarverError(f"unknown target tag {shown(tag)}; a tag is one of TVM's, such as 'nvidia/nvidia-a100'")
+                known = "a tag is one of TVM's, such as 'nvidia/nvidia-a100'"
+                raise CarverError(f"unknown target tag {shown(tag)}; {known}")
             config = {**_config_of_tag(tag), **config}
 
         kind = config.get("kind")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import errno
 import importlib
 import os
 import sys
@@ -21,6 +22,8 @@ from ..arch.errors import CarverError, one_line, shown
 
 # Set to anything but 0, a fault of the port itself ends with its traceback (the same variable as in roller/utils.py).
 STRICT_VARIABLE = "CARVER_STRICT"
+
+_OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 # command -> (module, what it does in one line)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -50,8 +53,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str):
         # What was typed stands in it, whatever it was.
-        print(f"{self.prog}: {one_line(message)} (see {self.prog} --help)", file=sys.stderr)
+        _tell(f"{self.prog}: {one_line(message)} (see {self.prog} --help)")
         raise SystemExit(2)
+
+    def _print_message(self, message: str, file=None):
+        # argparse's own keeps silent where the help cannot be written.
+        print(message, end="", file=file or sys.stderr)
 
     def _check_value(self, action: argparse.Action, value):
         if action.choices is not None and value not in action.choices:
@@ -97,10 +104,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_output()  # the reader went away (| head)
         return 0
     except OSError as error:
-        # Files that are named are looked after where they are opened: this is mostly the output's end of the pipe.
+        # Files that are named are looked after where they are opened: this is mostly about the output.
         _drop_output()
-        where = f"{error.filename}: " if error.filename else "cannot write the output: "
-        return _complain(f"{where}{error.strerror or error}")
+        where = error.filename or ("cannot write the output" if error.errno in _OUTPUT_ERRORS else "the system says")
+        return _complain(f"{where}: {error.strerror or error}")
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
     except Exception as error:
@@ -114,8 +121,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _complain(message: str, code: int = 2) -> int:
     """Say it in one line on stderr, if there is one; gives the exit code."""
-    print(f"carver: {one_line(message)}", file=sys.stderr)
+    _tell(f"carver: {one_line(message)}")
     return code
+
+
+def _tell(line: str) -> None:
+    with contextlib.suppress(OSError):  # nowhere to say it: the exit code does
+        print(line, file=sys.stderr)
 
 
 def _drop_output() -> None:

@@ -256,7 +256,9 @@ def device_of(args: argparse.Namespace) -> Any:
     device = arch.auto_infer_current_arch()
     if arch.is_cpu_arch(device):
         raise CarverError("no device: give --arch NAME, or set CARVER_ARCH (carver devices lists the names)")
-    return _complete(arch.get_arch("cuda", **figures) if figures and arch.is_cuda_arch(device) else device, "this machine")
+    if figures and arch.is_cuda_arch(device):
+        device = arch.get_arch("cuda", **figures)
+    return _complete(device, "this machine")
 
 
 def _complete(device: Any, name: str) -> Any:
