@@ -398,7 +398,8 @@ class DefaultPolicy:
                 source, source_id = edge.src_node, edge.src_id
                 if not source.is_placeholder() and can_free(source, source_id):
                     if (source, source_id) not in block_map:
-                        raise UsedTwice(f"{node!r} takes output {source_id} of {source!r} twice, and carver frees it so")
+                        message = f"{node!r} takes output {source_id} of {source!r} twice, and carver frees it so"
+                        raise UsedTwice(message)
                     allocator.free(block_map.pop((source, source_id)))
             for edge in node.outputs:
                 handed_on = (node, edge.src_id)

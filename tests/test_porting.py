@@ -380,7 +380,7 @@ def test_all_marks_of_the_port_hold(port_files):
 
 def test_the_table_of_the_document_is_the_present_one(port_files):
     rows = provenance.table(provenance.read_facts(), port_files)
-    assert porting.check_document(porting.DOCUMENT.read_text(encoding="utf-8"), rows) == []
+    assert porting.check_document(porting.DOCUMENT.read_text(encoding="utf-8"), rows, port_files) == []
 
 
 def test_nothing_vendored_is_missing_from_the_table(port_files):
@@ -445,7 +445,8 @@ def test_facts_against_the_sources():
 
 
 def test_the_table_in_the_document():
-    rows = provenance.table(made_up_facts(), [read_port_text(PORT, "roller/hint.py")])
+    files = [read_port_text(PORT, "roller/hint.py")]
+    rows = provenance.table(made_up_facts(), files)
     assert [(row.vendored.name, row.status) for row in rows] == [
         ("first", "ported"),
         ("Thing", "ported"),
@@ -457,14 +458,34 @@ def test_the_table_in_the_document():
     assert "5 vendored classes, functions and methods: 3 ported, 1 adapted to our tir, 1 not ported; 1 with a" in text
     assert "| 18-19 | `Thing.second` | [roller/hint.py:14](roller/hint.py#L14) | adapted: gives text. |" in text
     assert "| 28-29 | `fourth` |  | not ported: does nothing |" in text
-    document = f"before\n{porting.BEGIN}\n\n{text}\n{porting.END}\nafter\n"
-    assert porting.check_document(document, rows) == []
+    assert "| `carver/roller/hint.py` | [roller/hint.py](roller/hint.py) | The port. | 3 | 1 | 1 |" in (
+        porting.markdown_modules(rows, files)
+    )
+
+
+def document_of(rows, files) -> str:
+    text = "before\n"
+    for part in porting.PARTS:
+        begin, end = porting.marker(part)
+        text += f"{begin}\n\n{porting.render(part, rows, files)}\n{end}\nafter\n"
+    return text
+
+
+def test_a_document_that_is_out_of_date():
+    files = [read_port_text(PORT, "roller/hint.py")]
+    rows = provenance.table(made_up_facts(), files)
+    document = document_of(rows, files)
+    assert porting.check_document(document, rows, files) == []
     stale = document.replace("hint.py:14", "hint.py:15")
-    assert porting.check_document(stale, rows) == [
-        "PORTING.md:12: the table is out of date; carver porting --write renews it"
+    line = stale[: stale.index("hint.py:15")].count("\n") + 1
+    assert porting.check_document(stale, rows, files) == [
+        f"PORTING.md:{line}: table out of date; carver porting --write renews it"
+    ]
+    assert porting.check_document(document.replace("The port.", "A port."), rows, files) == [
+        "PORTING.md:6: modules out of date; carver porting --write renews it"
     ]
     with pytest.raises(CarverError, match="needs one line"):
-        porting.check_document("no table", rows)
+        porting.check_document("no table", rows, files)
 
 
 def test_the_command_prints_the_table(capsys, port_files, monkeypatch):
@@ -500,11 +521,15 @@ def test_the_command_checks(capsys, port_files, monkeypatch, tmp_path):
 def test_the_command_writes_and_pins(capsys, port_files, monkeypatch, tmp_path):
     monkeypatch.setattr(provenance, "read_port", lambda: port_files)
     document = tmp_path / "PORTING.md"
-    document.write_text(f"# Porting\n\n{porting.BEGIN}\nof yesterday\n{porting.END}\n\nmore\n")
+    (begin, end), (begin_table, end_table) = map(porting.marker, porting.PARTS)
+    old = f"# Porting\n\n{begin}\nof yesterday\n{end}\n\nmore\n{begin_table}\nof yesterday\n{end_table}\n"
+    document.write_text(old)
     monkeypatch.setattr(porting, "DOCUMENT", document)
     assert cli.main(["porting", "--write"]) == 0
     text = document.read_text()
-    assert text.startswith(f"# Porting\n\n{porting.BEGIN}\n\n") and text.endswith(f"{porting.END}\n\nmore\n")
+    assert text.startswith(f"# Porting\n\n{begin}\n\n") and f"\n{end}\n\nmore\n{begin_table}\n\n" in text
+    assert text.endswith(f"\n{end_table}\n")
+    assert cli.main(["porting", "--check"]) == 0
     assert "of yesterday" not in text and "`PrimFuncNode.footprint`" in text
 
     package = make_package(tmp_path / "site", "0.1.15")

@@ -15,8 +15,10 @@ checked against it too.
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -25,8 +27,13 @@ from . import provenance, vendored
 from .provenance import ADAPTED, MISSING, NOT_PORTED, PORTED, Facts, Mark, Ported, PortFile, Row
 
 DOCUMENT = provenance.ROOT / "PORTING.md"
-BEGIN = "<!-- table: written by `carver porting --write`, not by hand -->"
-END = "<!-- end of the table -->"
+# What of PORTING.md is written by this command: each part stands between two such lines.
+PARTS = ("modules", "table")
+
+
+def marker(part: str) -> tuple[str, str]:
+    """The lines that a part of PORTING.md stands between."""
+    return f"<!-- {part}: written by `carver porting --write`, not by hand -->", f"<!-- end of {part} -->"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     files = provenance.read_port()
     rows = provenance.table(facts, files)
     if args.write:
-        return write(rows)
+        return write(rows, files)
     if args.check:
         return check_all(facts, files, rows, args.vendor)
     if args.json:
@@ -63,7 +70,7 @@ def check_all(facts: Facts, files: list[PortFile], rows: list[Row], vendor: str 
     """Everything there is to check; prints a line per problem and one at the end."""
     problems = check_port(facts, files)
     if DOCUMENT.is_file():
-        problems += check_document(DOCUMENT.read_text(encoding="utf-8"), rows)
+        problems += check_document(DOCUMENT.read_text(encoding="utf-8"), rows, files)
     tree = vendored.find_tree(vendor)
     against = "no TileLang sources at hand, so against the pinned facts only"
     if tree is not None and tree.version in (vendored.PINNED_VERSION, None):
@@ -324,35 +331,80 @@ def markdown_table(rows: list[Row]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def split_document(text: str) -> tuple[str, str, str]:
-    """PORTING.md before, inside and after its table. CarverError where it has no place for one."""
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise CarverError(f"PORTING.md needs one line `{BEGIN}` and, after it, one line `{END}`")
-    before, _, rest = text.partition(BEGIN)
-    inside, _, after = rest.partition(END)
+def markdown_modules(rows: list[Row], files: list[PortFile]) -> str:
+    """The tables of modules for PORTING.md: the port's beside the vendored ones, then the stand-in for TVM."""
+    lines = ["| vendored | port | what it is | ported | adapted | left out |", "| --- | --- | --- | --- | --- | --- |"]
+    ports = {file.path: file for file in files}
+    for path in dict.fromkeys(row.path for row in rows):
+        statuses = [row.status for row in rows if row.path == path]
+        port = provenance.port_path(path) or ""
+        what = _summary(ports[port].text) if port in ports else ""
+        counts = " | ".join(str(statuses.count(status) or "") for status in (PORTED, ADAPTED, NOT_PORTED))
+        lines.append(f"| `{path}` | [{port}]({port}) | {what} | {counts} |")
+    lines += ["", "| our tir | what it is | TVM sources named in it |", "| --- | --- | --- |"]
+    for file in sorted((provenance.ROOT / "roller" / "tir").rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        path = file.relative_to(provenance.ROOT).as_posix()
+        sources = dict.fromkeys(_TVM_SOURCE.findall(text))
+        lines.append(f"| [{path}]({path}) | {_summary(text)} | {', '.join(f'`{source}`' for source in sources)} |")
+    return "\n".join(lines) + "\n"
+
+
+_TVM_SOURCE = re.compile(r"# tvm: ((?:src|include|python)/[\w./]+)")
+
+
+def _summary(text: str) -> str:
+    """The first sentence of a file's docstring, in Markdown."""
+    docstring = ast.get_docstring(ast.parse(text)) or ""
+    paragraph = " ".join(docstring.split("\n\n")[0].split())
+    sentence = re.split(r"(?<=[^A-Z][.])\s+(?=[A-Z:])", paragraph)[0]
+    plain = re.sub(r":\w+:`\.?([^`]*)`", r"`\1`", sentence).replace("``", "`")
+    return plain.replace("|", "\\|")
+
+
+def split_document(text: str, part: str) -> tuple[str, str, str]:
+    """PORTING.md before, inside and after one of its written parts. CarverError where it has no place for it."""
+    begin, end = marker(part)
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise CarverError(f"PORTING.md needs one line `{begin}` and, after it, one line `{end}`")
+    before, _, rest = text.partition(begin)
+    inside, _, after = rest.partition(end)
     return before, inside, after
 
 
-def check_document(text: str, rows: list[Row]) -> list[str]:
-    """Whether the table in PORTING.md is the present one."""
-    before, inside, _ = split_document(text)
-    if inside.strip() == markdown_table(rows).strip():
-        return []
-    first = before.count("\n") + 1
-    for number, (old, new) in enumerate(zip(inside.strip().split("\n"), markdown_table(rows).strip().split("\n"))):
-        if old != new:
-            first += number + 2  # the marker's line and the empty one below it
-            break
-    return [f"PORTING.md:{first}: the table is out of date; carver porting --write renews it"]
+def render(part: str, rows: list[Row], files: list[PortFile]) -> str:
+    """What a part should hold now."""
+    return markdown_modules(rows, files) if part == "modules" else markdown_table(rows)
 
 
-def write(rows: list[Row]) -> int:
-    """Renew the table in PORTING.md."""
+def check_document(text: str, rows: list[Row], files: list[PortFile]) -> list[str]:
+    """Whether the written parts of PORTING.md are the present ones."""
+    problems = []
+    for part in PARTS:
+        before, inside, _ = split_document(text, part)
+        old_lines = inside.strip().split("\n")
+        new_lines = render(part, rows, files).strip().split("\n")
+        if old_lines == new_lines:
+            continue
+        same = 0
+        while same < min(len(old_lines), len(new_lines)) and old_lines[same] == new_lines[same]:
+            same += 1
+        # Above the part's lines are the marker's own and an empty one.
+        line = before.count("\n") + 3 + same
+        problems.append(f"PORTING.md:{line}: {part} out of date; carver porting --write renews it")
+    return problems
+
+
+def write(rows: list[Row], files: list[PortFile]) -> int:
+    """Renew the written parts of PORTING.md."""
     try:
         text = DOCUMENT.read_text(encoding="utf-8")
     except OSError:
         raise CarverError(f"{DOCUMENT}: not here; run from a checkout of the repository") from None
-    before, _, after = split_document(text)
-    replace_file(DOCUMENT, f"{before}{BEGIN}\n\n{markdown_table(rows)}\n{END}{after}")
+    for part in PARTS:
+        before, _, after = split_document(text, part)
+        begin, end = marker(part)
+        text = f"{before}{begin}\n\n{render(part, rows, files)}\n{end}{after}"
+    replace_file(DOCUMENT, text)
     print(f"wrote the table of {len(rows)} definitions: {_count(rows)}")
     return 0
