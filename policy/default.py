@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ..arch.errors import CarverError
 from ..bestfit import BestFit
 from ..roller.hint import Hint, Stride, TileDict
-from ..roller.node import Node, OutputNode, PrimFuncNode, find_topo_sort, shape_product
+from ..roller.node import MissingPart, Node, OutputNode, PrimFuncNode, find_topo_sort, shape_product
 from ..roller.rasterization import NoRasterization, Rasterization
 from ..roller.tir.stmt import PrimFunc
 from .common import coalesced_factor, coalesced_tensor_shape, factorize, get_all_factors
@@ -206,12 +206,15 @@ class DefaultPolicy:
     # vendored: carver/roller/policy/default.py:170-188
     def _get_output_tile_map(self, tile: list[int]) -> dict[Node, list[int]]:
         """The tile of each output: the first one's, scaled by the ratio of their extents."""
-        if len(self.output_nodes) == 1:
-            return {self.output_nodes[0]: [*tile]}
         tile_map: dict[Node, list[int]] = {}
-        first_shape = self.output_nodes[0].get_space_dim()
+        first_shape = self.output_nodes[0].get_space_dim() if self.output_nodes else []
         for node in self.output_nodes:
             shape = node.get_space_dim()
+            if len(tile) > min(len(shape), len(first_shape)):
+                raise MissingPart(f"the tile {tile} has more axes than the output {node.name!r}, whose space is {shape}")
+            if shape is first_shape:
+                tile_map[node] = [*tile]
+                continue
             tile_map[node] = [extent * shape[axis] // first_shape[axis] for axis, extent in enumerate(tile)]
         return tile_map
 
