@@ -75,16 +75,15 @@ def _encodes_lines(stream) -> bool:
 
 def write_html(path: str, pages: list[Page], tree: vendored.Tree, what: str) -> None:
     """The page of some pairs, as a file."""
-    from . import html  # only when asked for
+    from . import html, recording  # only when asked for
 
+    if path != "-":
+        recording.check_place(path)
     text = html.page(pages, tree, what)
     if path == "-":
         sys.stdout.write(text)
         return
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CarverError(f"{path}: cannot be written: {error.strerror}") from None
+    recording.write_atomically(Path(path), text.encode("utf-8"))
     pairs = sum(len(page.pairs) for page in pages)
     print(f"wrote {path}: {pairs} pairs of {len(pages)} file{'s' if len(pages) > 1 else ''}, {len(text) // 1024} KiB")
 

@@ -287,6 +287,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.times is not None:
+        recording.check_place(args.times)
     if not args.limit > 0:
         raise CarverError(f"--limit {args.limit:g}: must be positive")
     own = case_lists().LISTS if args.cases is None or not os.path.exists(args.cases) else {}
@@ -310,6 +312,7 @@ def run(args: argparse.Namespace) -> int:
         if args.out is None:
             raise CarverError("--out FILE says where to write the recording")
         out = Path(args.out)
+        recording.check_place(out)
         if out.exists() and not args.update:
             raise CarverError(f"{out} exists; give --update to replace it")
         cases = recording.read_cases(args.cases)

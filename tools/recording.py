@@ -14,6 +14,7 @@ nothing in it is executed. Errors name the file and the line.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -530,20 +531,67 @@ def write(path: str | os.PathLike, meta: dict, entries: Iterable[tuple[dict, dic
         with gzip.GzipFile(filename="", mode="wb", fileobj=packed, compresslevel=9, mtime=0) as file:
             file.write(data)
         data = packed.getvalue()
-    write_atomically(path, data)
+    write_atomically(path, data, replace=update)
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Through a temporary file beside it, so that no reader ever sees half a file."""
+def check_place(path: str | os.PathLike) -> None:
+    """CarverError where no file can be written: to be asked before the work whose outcome goes there."""
+    path = Path(path)
+    parent = path.parent
+    if path.is_dir():
+        raise CarverError(f"{path}: is a folder, a file is needed")
+    if not parent.is_dir():
+        raise CarverError(f"{path}: cannot be written ({parent} is no folder)")
+    if not os.access(path if path.exists() else parent, os.W_OK):
+        raise CarverError(f"{path}: cannot be written (no permission)")
+
+
+def write_atomically(path: Path, data: bytes, replace: bool = True) -> None:
+    """Through a temporary file beside it, so that no reader ever sees half a file, and a failure leaves the old one.
+
+    Without `replace` a file that is there is kept, even one that another run has made in the meantime. Where the path
+    is a link, what it leads to is written; a device or a pipe is written to, and never replaced.
+    """
+    check_place(path)
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        if path.exists() and not path.is_file():
+            _write_stream(path, data)
+        else:
+            _write_file(Path(os.path.realpath(path)), data, replace)
     except OSError as error:
-        raise CarverError(f"{path}: cannot be written ({error.strerror})") from None
+        raise CarverError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def _write_file(target: Path, data: bytes, replace: bool) -> None:
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
+        os.chmod(temporary, _mode_of(target))
+        if replace:
+            os.replace(temporary, target)
+        else:
+            os.link(temporary, target)  # fails where there is a file
+    except FileExistsError:
+        raise CarverError(f"{target} exists; give --update to replace it") from None
+    finally:
         Path(temporary).unlink(missing_ok=True)
-        raise
+
+
+def _write_stream(path: Path, data: bytes) -> None:
+    # A pipe that nobody reads would be waited for without end.
+    descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    os.set_blocking(descriptor, True)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+
+
+def _mode_of(target: Path) -> int:
+    """The permissions of the file that is replaced, else those that a new file gets."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

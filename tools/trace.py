@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ..arch.errors import CarverError
+from ..arch.errors import one_line
 from ..policy import DefaultPolicy
 from ..roller.hint import TileDict
 from ..roller.node import Node
@@ -630,7 +630,7 @@ def run(args: argparse.Namespace) -> int:
     search = search_template(template_of(args, device), device, args.topk)
     searches = search.searches()
     traces = [item.trace for item in searches]
-    if args.jsonl:
+    if args.jsonl is not None:
         write_jsonl(args.jsonl, _head(args, device), traces)
         if not args.summary:
             return 0
@@ -676,7 +676,5 @@ def write_jsonl(path: str, head: dict[str, Any], traces: Sequence[SearchTrace]) 
     if path == "-":
         sys.stdout.write(text)
         return
-    if Path(path).is_dir():
-        raise CarverError(f"{path}: is a folder, a file is needed")
     write_atomically(Path(path), text.encode())
-    print(f"{path}: {plural(text.count(chr(10)) - 1, 'event')}", file=sys.stderr)
+    print(f"{one_line(path)}: {plural(text.count(chr(10)) - 1, 'event')}", file=sys.stderr)
