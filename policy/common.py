@@ -53,14 +53,15 @@ def coalesced_factor(subtensor: Sequence[int], tensor: Sequence[int]) -> int:
     Raises an IndexError (MissingPart) for an empty shape, and where the axes of ``tensor`` run out.
     """
     ndim = len(subtensor)
-    axes = 1
+    if ndim == 0 or not tensor:
+        raise _nothing_to_coalesce(subtensor, tensor)
+    if ndim == 1 or subtensor[-1] != tensor[-1]:
+        return subtensor[-1]
+    axes = 2
     while axes <= len(tensor) and axes < ndim and not subtensor[-axes] != tensor[-axes]:
         axes += 1
-    if axes > len(tensor) or ndim == 0:
-        raise MissingPart(
-            f"no extent to coalesce: a region of shape {list(subtensor)} in a tensor of shape {list(tensor)} "
-            "(carver needs at least one space axis, longer than 1, per tensor)"
-        )
+    if axes > len(tensor):
+        raise _nothing_to_coalesce(subtensor, tensor)
     # From the outermost axis on, as in carver's recursion: for expressions, which wrap around, the order counts.
     factor = subtensor[-axes]
     for axis in range(axes - 1, 0, -1):
@@ -84,6 +85,13 @@ def coalesced_tensor_shape(subtensor: Sequence[int], tensor: Sequence[int], tran
 
 
 # ---- Additions: nothing vendored below -----------------------------------------------------------------------------
+
+
+def _nothing_to_coalesce(subtensor: Sequence[int], tensor: Sequence[int]) -> MissingPart:
+    return MissingPart(
+        f"no extent to coalesce: a region of shape {list(subtensor)} in a tensor of shape {list(tensor)} "
+        "(carver needs at least one space axis, longer than 1, per tensor)"
+    )
 
 
 class NoTransaction(CarverError, ZeroDivisionError):

@@ -273,6 +273,7 @@ class PrimFuncNode(Node):
         self._tensorcore_axis: tuple[int, ...] | None = None
         self._stage_names: tuple[str, ...] | None = None
         self._known_regions: dict[tuple, Regions] = {}
+        self._plain_reads: PlainReads | None = None
         self._reduction_buffers: list[Buffer] | None = None
         self._reduction_names: list[str] | None = None
         self._footprint_candidates: list[CacheCandidate] | None = None
@@ -392,16 +393,14 @@ class PrimFuncNode(Node):
     # vendored: carver/roller/node.py:341-355
     def propagate_inputs(self, tile: Sequence[int], rstep: dict[str, int] | None = None) -> list[list[int]]:
         """The extents of each input's region for a tile of the output, clipped by the input's shape."""
-        regions = self._regions(tile, rstep)
-        return [self._clip(regions, buffer) for buffer in self.input_buffers]
+        return self._clipped(self._plainly_read().inputs, tile, rstep)
 
     # vendored: carver/roller/node.py:358-377
     def propagate_inputs_on_reduction(
         self, tile: Sequence[int], rstep: dict[str, int] | None = None
     ) -> list[list[int]]:
         """The same for the inputs of the reduction block, clipped by their shapes, aligned at the last axis."""
-        regions = self._regions(tile, rstep)
-        return [self._clip(regions, buffer, align_last=True) for buffer in self._reduction_inputs()]
+        return self._clipped(self._plainly_read().reduction_inputs, tile, rstep)
 
     # vendored: carver/roller/node.py:379-390
     def propagate_outputs(self, tile: Sequence[int], rstep: dict[str, int] | None = None) -> list[list[int]]:
@@ -409,15 +408,14 @@ class PrimFuncNode(Node):
 
         That is what carver does; the shorter of the two ranks counts. IndexError where there are fewer inputs.
         """
-        regions = self._regions(tile, rstep)
-        results = []
-        for i, buffer in enumerate(self.output_buffers):
-            if i >= len(self.input_buffers):
-                raise MissingPart(
-                    f"output {i} ({buffer.name}) of {self.name!r} has no input of the same index, "
-                    "whose shape carver would clip it by"
-                )
-            results.append(self._clip_output(_region_of(regions, buffer), self.input_buffers[i]))
+        results = self._clipped(self._plainly_read().outputs, tile, rstep)
+        for i, region in enumerate(results):
+            elements = math.prod(region)
+            if type(elements) is int and abs(elements) >= 2**31:
+                # Carver leaves a clipped extent as the buffer's expression. That matters where the product is taken,
+                # as expressions wrap around at 32 bits.
+                whole = _region_of(self._regions(tile, rstep), self.output_buffers[i])
+                results[i] = [min(pair) for pair in zip(whole, self.input_buffers[i].shape)]
         return results
 
     # vendored: carver/roller/node.py:392-399
@@ -464,22 +462,26 @@ class PrimFuncNode(Node):
         """
         stride_map = {} if stride_map is None else stride_map
         total = 0
-        shapes = self._regions(shape, rstep)
         cached: list[str] = []
-        for candidate in self._cache_candidates(shapes.places):
+        extents = self._plain_extents(shape, rstep)
+        for candidate in self._cache_candidates():
             name = candidate.buffer
             if name in cached:
                 continue
-            if not candidate.reduces and not candidate.is_broadcast(shapes):
+            if not candidate.reduces and not candidate.is_broadcast(self._regions(shape, rstep)):
                 continue
             cached.append(name)
             if candidate.is_after_reduction:
                 # Memory that the reduction's inputs no longer need will do.
                 continue
-            if name in stride_map:
-                elements = stride_map[name].compute_elements_from_shape(shapes[name])
+            if extents is not None and candidate.positions is not None:
+                region = [extents[position] for position in candidate.positions]
             else:
-                elements = shape_product(shapes[name])
+                region = self._regions(shape, rstep)[name]
+            if name in stride_map:
+                elements = stride_map[name].compute_elements_from_shape(region)
+            else:
+                elements = shape_product(region)
             size = elements * candidate.element_bytes
             total += (size + 31) // 32 * 32
         return total, cached
@@ -569,7 +571,12 @@ class PrimFuncNode(Node):
         return self._stage_names
 
     def _regions(self, tile: Sequence[int], rstep: dict[str, int] | None) -> Regions:
-        """``propagate`` for whatever is asked of the result; kept, as the search asks about a tile several times."""
+        """``propagate`` for whatever is asked of the result; kept, where it takes time to work out."""
+        places = self._plainly_read().places
+        if places.are_all_plain:
+            extents = self._plain_extents(tile, rstep)
+            if extents is not None:
+                return Regions(places, extents, places.starts)
         key = (*tile, None, *rstep.items()) if rstep else tuple(tile)
         regions = self._known_regions.get(key)
         if regions is None:
@@ -579,46 +586,89 @@ class PrimFuncNode(Node):
             regions = self._known_regions[key] = self.ana.regions(names, [tile] * len(names), rstep or {})
         return regions
 
+    def _plain_extents(self, tile: Sequence[int], rstep: dict[str, int] | None) -> list[int] | None:
+        """The extents of all variables: the tile's, then the reduction axes'. None for a tile that needs a closer look:
+        of another rank than the output, not of ints, or with an extent that is 0, negative or huge."""
+        elements = math.prod(tile)
+        is_usual = type(elements) is int and 0 < elements <= LARGEST_CONSTANT
+        if not is_usual or len(tile) != self._plainly_read().rank:
+            return None
+        return [*tile, *self.ana.reduce_extents(rstep)]
+
     def _reduction_inputs(self) -> list[Buffer]:
         """The buffers that the reduction block reads."""
         if self._reduction_buffers is None:
             self._reduction_buffers = self.block_analyzer.get_input_buffers(self.reduction_block)
         return self._reduction_buffers
 
-    def _clip(self, regions: Regions, buffer: Buffer, align_last: bool = False) -> list[Any]:
-        """A buffer's region, no longer than the buffer along each axis, from the first axis on or up to the last.
+    def _plainly_read(self) -> PlainReads:
+        """What of clipping is the same for every tile."""
+        if self._plain_reads is None:
+            names = self._tiled_buffers()
+            places = self.ana.places(names)
+            rank = len(places.input_vars[0]) if len(names) == 1 else -1
+            inputs = [self._plain_read(places, buffer, buffer) for buffer in self.input_buffers]
+            reduction_inputs, outputs = [], []
+            if self.reduction_block:
+                reduction_inputs = [self._plain_read(places, b, b, align_last=True) for b in self._reduction_inputs()]
+            for i, buffer in enumerate(self.output_buffers):
+                limit = self.input_buffers[i] if i < len(self.input_buffers) else None
+                outputs.append(self._plain_read(places, buffer, limit))
+            self._plain_reads = PlainReads(places, rank, inputs, reduction_inputs, outputs)
+        return self._plain_reads
 
-        As it is where it was taken from a stage in between.
+    def _plain_read(self, places: Places, buffer: Buffer, limit: Buffer | None, align_last: bool = False) -> Clip:
+        """How to clip a buffer's region by the shape of another."""
+        clip = Clip(buffer, limit, align_last)
+        if limit is None or buffer.name not in places.mapping:
+            return clip
+        places.of(buffer.name)
+        positions, limits = places.plain(buffer.name), self._limits_of(limit)
+        if positions is None or limits is None:
+            return clip
+        if limit is buffer and places.is_taken_from_between(buffer.name):
+            limits = [LARGEST_CONSTANT] * len(positions)
+        elif align_last and len(limits) > len(positions):
+            limits = limits[-len(positions) :]
+        clip.pairs = list(zip(positions, limits))
+        return clip
+
+    def _clipped(self, clips: list[Clip], tile: Sequence[int], rstep: dict[str, int] | None) -> list[list[Any]]:
+        """Regions, no longer than some shape along each axis."""
+        extents = self._plain_extents(tile, rstep)
+        results = []
+        for clip in clips:
+            if extents is None or clip.pairs is None:
+                results.append(self._clip(clip, self._regions(tile, rstep)))
+            else:
+                results.append([extents[at] if extents[at] <= limit else limit for at, limit in clip.pairs])
+        return results
+
+    def _clip(self, clip: Clip, regions: Regions) -> list[Any]:
+        """A buffer's region, no longer than a shape along each axis, from the first axis on or up to the last.
+
+        As it is where it was taken from a stage in between, unless an output is clipped by an input.
         """
-        region = _region_of(regions, buffer)
-        if regions.places.is_taken_from_between(buffer.name):
+        region = _region_of(regions, clip.buffer)
+        limit = clip.limit
+        if limit is None:
+            raise MissingPart(
+                f"output {clip.buffer.name} of {self.name!r} has no input of the same index, "
+                "whose shape carver would clip it by"
+            )
+        if limit is clip.buffer and regions.places.is_taken_from_between(limit.name):
             return region.copy()
         if region and max(region) > LARGEST_CONSTANT:
-            _check_constants(region, buffer)
-        skipped = max(len(buffer.shape) - len(region), 0) if align_last else 0
-        limits = self._limits_of(buffer)
+            _check_constants(region, limit)
+        skipped = max(len(limit.shape) - len(region), 0) if clip.align_last else 0
+        limits = self._limits_of(limit)
         if limits is None:
             # Variable extents: TVM's own comparison decides, and raises where it cannot.
-            return [self.extent_wrapper(min(pair)) for pair in zip(region, buffer.shape[skipped:])]
-        if skipped:
-            limits = limits[skipped:]
-        return [extent if extent <= limit else limit for extent, limit in zip(region, limits)]
+            clipped = [min(pair) for pair in zip(region, limit.shape[skipped:])]
+            return [self.extent_wrapper(extent) for extent in clipped] if limit is clip.buffer else clipped
+        return [extent if extent <= most else most for extent, most in zip(region, limits[skipped:])]
 
-    def _clip_output(self, region: list[int], buffer: Buffer) -> list[Any]:
-        """The region clipped by a buffer's shape, as carver leaves it: a clipped extent is the buffer's expression.
-
-        That matters where the product is taken, as expressions wrap around at 32 bits; where it cannot, ints do.
-        """
-        limits = self._limits_of(buffer)
-        if region and max(region) > LARGEST_CONSTANT:
-            _check_constants(region, buffer)
-        if limits is not None:
-            extents = [extent if extent <= limit else limit for extent, limit in zip(region, limits)]
-            if abs(math.prod(extents)) < 2**31:
-                return extents
-        return [min(pair) for pair in zip(region, buffer.shape)]
-
-    def _cache_candidates(self, places: Places) -> list[CacheCandidate]:
+    def _cache_candidates(self) -> list[CacheCandidate]:
         """What of ``footprint`` is the same for every tile: each block with each of its inputs that may be cached."""
         if self._footprint_candidates is None:
             # Names of blocks are new at each query, so of the traversal's set only the reduction itself, whose name
@@ -627,6 +677,7 @@ class PrimFuncNode(Node):
             if self.reduction_block:
                 pre_order_traverse(self.block_analyzer, [self.reduction_block], self.reduce_dependent_blocks.add)
             self._footprint_candidates = []
+            places = self._plainly_read().places
             for block in self.blocks:
                 is_after = bool(self.reduction_block) and block not in self.reduce_dependent_blocks
                 output = self.block_analyzer.get_output_buffers(block)[0]
@@ -635,8 +686,13 @@ class PrimFuncNode(Node):
                     may_broadcast = buffer in self.args and places.rank(output.name) > places.rank(buffer.name)
                     if reduces or may_broadcast:
                         size = (DataType(buffer.dtype).bits + 7) // 8
-                        candidate = CacheCandidate(buffer.name, output.name, size, may_broadcast, reduces, is_after)
-                        self._footprint_candidates.append(candidate)
+                        places.of(buffer.name)
+                        positions = places.plain(buffer.name)
+                        self._footprint_candidates.append(
+                            CacheCandidate(
+                                buffer.name, output.name, size, may_broadcast, reduces, is_after, positions
+                            )
+                        )
         return self._footprint_candidates
 
 
@@ -789,11 +845,36 @@ class NoRegion(CarverError, KeyError):
     """The region inference has no answer for a buffer."""
 
 
+@dataclass
+class Clip:
+    """A buffer whose region is clipped by the shape of ``limit``, None if there is no such buffer.
+
+    ``pairs`` says how, where every index is a variable: per axis the variable's position and the greatest extent.
+    """
+
+    buffer: Buffer
+    limit: Buffer | None
+    align_last: bool = False
+    pairs: list[tuple[int, int]] | None = None
+
+
+@dataclass
+class PlainReads:
+    """What of a node's regions is the same for all tiles: ``rank`` is that of the tiled output, -1 for several."""
+
+    places: Places
+    rank: int
+    inputs: list[Clip]
+    reduction_inputs: list[Clip]
+    outputs: list[Clip]
+
+
 @dataclass(frozen=True)
 class CacheCandidate:
     """A block's input that ``footprint`` may cache. ``element_bytes`` is the size of one element.
 
-    ``may_broadcast`` is for arguments that are read along fewer axes than the block writes.
+    ``may_broadcast`` is for arguments that are read along fewer axes than the block writes. ``positions`` are those of
+    the variables that the buffer is indexed by, None where an index is anything else.
     """
 
     buffer: str
@@ -802,6 +883,7 @@ class CacheCandidate:
     may_broadcast: bool
     reduces: bool
     is_after_reduction: bool
+    positions: list[int] | None
 
     def is_broadcast(self, shapes: dict[str, list[int]]) -> bool:
         """Whether the block reads fewer elements of an argument than it writes, along fewer axes."""

@@ -7,6 +7,7 @@ follows it. Once that is done (``construct_dependency_target``), a tile is only 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -372,13 +373,11 @@ class InputShapeInference:
 
         ``tiles`` gives, for each output, the extent along each axis; ``starts`` where it starts, all 0 if None.
         """
-        places = self._places.get(compute_targets)
-        if places is None:
-            places = self._places[compute_targets] = Places(self, compute_targets)
+        places = self.places(compute_targets)
         extents: list[int | None] = []
         for variables, tile in zip(places.input_vars, tiles):
             extents += tile if len(tile) == len(variables) else _fit(tile, len(variables))
-        extents += self._reduce_extents(rstep)
+        extents += self.reduce_extents(rstep)
         if starts is None or not any(any(values) for values in starts):
             return Regions(places, extents, places.starts)
         given: list[int | None] = []
@@ -386,15 +385,22 @@ class InputShapeInference:
             given += _fit(values, len(variables))
         return Regions(places, extents, [*given, *places.starts[len(given) :]])
 
-    def _reduce_extents(self, rstep: dict[str, int]) -> list[int]:
+    def places(self, compute_targets: tuple[str, ...]) -> Places:
+        """Where every buffer is accessed, in terms of the axes of these outputs."""
+        places = self._places.get(compute_targets)
+        if places is None:
+            places = self._places[compute_targets] = Places(self, compute_targets)
+        return places
+
+    def reduce_extents(self, rstep: dict[str, int] | None) -> list[int]:
         """How far each reduction axis runs: its steps where these are fewer than its extent."""
-        key = tuple(rstep.items())
+        key = tuple(rstep.items()) if rstep else ()
         extents = self._known_reduce_extents.get(key)
         if extents is None:
             extents = self._known_reduce_extents[key] = []
             for axis in self.reduce_axes:
                 _, extent = _constant_domain(axis)
-                steps = min(extent, rstep.get(axis.var.name, extent))
+                steps = min(extent, (rstep or {}).get(axis.var.name, extent))
                 if type(steps) is not int and not hasattr(steps, "__index__"):
                     raise NotAConstantDomain(f"the steps of the axis {axis.var.name} must be an integer, not {steps!r}")
                 extents.append(int(steps))
@@ -557,6 +563,11 @@ class Places:
             if len(indices) == 1 and all(index.plain is not None for index in indices[0]):
                 self._plain[name] = [index.plain for index in indices[0]]
         return indices
+
+    @functools.cached_property
+    def are_all_plain(self) -> bool:
+        """Whether every buffer has one place, and each index there is a variable."""
+        return all(len(self.of(name)) == 1 and self.plain(name) is not None for name in self.mapping)
 
     def plain(self, name: str) -> list[int] | None:
         """The positions of the variables where a buffer has one place and each index is a variable, else None."""
