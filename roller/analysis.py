@@ -61,7 +61,7 @@ class BlockInfo:
 
     # vendored: carver/analysis.py:55-66
     def __init__(self, name: str, iters: list[IterInfo], block_rv: SBlockRV, reduction_block: bool = False) -> None:
-        self.name, self.iters, self.block_rv = name, iters, block_rv
+        self.name, self.block_rv, self.iters = name, block_rv, iters
         self._reduction_block = reduction_block
 
     # vendored: carver/analysis.py:68-70

@@ -18,10 +18,8 @@ from .expr import (
     Range,
     TirError,
     Var,
-    add,
     convert,
     map_children,
-    mul,
     to_string,
 )
 
@@ -39,10 +37,9 @@ class Buffer:
 
     def offset_of(self, indices: Sequence[PrimExpr]) -> list[PrimExpr]:
         """The element offset of an index in row-major order, as a list of one expression (as TVM gives it)."""
-        offset: PrimExpr = IntImm("int32", 0)
-        for index, extent in zip(indices, self.shape):
-            offset = add(mul(offset, extent), index)
-        return [offset]
+        from .elem_offset import elem_offset
+
+        return [elem_offset(self.name, self.shape, indices)]
 
     def __repr__(self) -> str:
         return f"<Buffer {self.name}[{', '.join(map(str, self.shape))}] {self.dtype}>"
