@@ -367,6 +367,21 @@ class _TransformLayoutRewriter(_AccessMutator):
             return store
         return BufferStore(self.new_buffer, store.value, self._new_indices(store.indices))
 
+    def _visit_recorded(self, condition: PrimExpr, expr: PrimExpr) -> PrimExpr:
+        return super()._visit_recorded(condition, expr) if self._has_work(expr) else expr
+
+    def _has_work(self, expr: PrimExpr) -> bool:
+        """Whether an expression loads from the buffer, or has a condition of its own."""
+        found = False
+
+        def visit(node) -> None:
+            nonlocal found
+            if type(node) is BufferLoad and node.buffer is self.old_buffer or type(node) is Call:
+                found = True
+
+        post_order_visit(expr, visit)
+        return found
+
     def visit_stmt(self, stmt: Stmt | None) -> Stmt | None:
         if isinstance(stmt, SeqStmt):
             return SeqStmt([self.visit_stmt(part) if self._concerns(part) else part for part in stmt.seq])
@@ -436,7 +451,8 @@ def _legalize_index_map_dtype(index_map: IndexMap, shape: Sequence[PrimExpr]) ->
 def _add_shape_var_bounds(sch: Schedule, analyzer: Analyzer) -> None:
     for buffer in sch.func.buffer_map.values():
         for extent in buffer.shape:
-            analyzer.mark_global_non_neg_value(extent)
+            if type(extent) is not IntImm:
+                analyzer.mark_global_non_neg_value(extent)
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -92,7 +92,9 @@ class Schedule:
     def __init__(self, func: PrimFunc | IRModule):
         if isinstance(func, IRModule):
             func = func["main"]
-        verify_well_formed(func)
+        if not func.is_known_well_formed:
+            verify_well_formed(func)
+            func.is_known_well_formed = True
         self.mod = IRModule({"main": func})
         self._refs: dict[SBlock, _BlockRef] = {}
         # The places of the blocks, and the function's body that they were found in.
@@ -270,7 +272,9 @@ class Schedule:
     def replace(self, old: Stmt, new: Stmt, blocks: dict[SBlock, SBlock]) -> None:
         """Put a statement in another's place; ``blocks`` tells which new block each rewritten one has become."""
         old_root = self.root()
-        self.mod["main"] = self.func.with_body(replace_stmt(self.func.body, old, new))
+        func = self.func.with_body(replace_stmt(self.func.body, old, new))
+        func.is_known_well_formed = True
+        self.mod["main"] = func
         for before, after in {**blocks, old_root: self.root()}.items():
             ref = self._refs.pop(before, None)
             if ref is not None:

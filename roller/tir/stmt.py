@@ -268,9 +268,13 @@ class PrimFunc:
         self.buffer_map = dict(buffer_map)
         self.body = body
         self.attrs = dict(attrs or {})
+        # Whether a schedule has found the body well-formed, or made it of one that was.
+        self.is_known_well_formed = False
 
     def with_attr(self, key: str, value) -> PrimFunc:
-        return PrimFunc(self.params, self.buffer_map, self.body, self.attrs | {key: value})
+        func = PrimFunc(self.params, self.buffer_map, self.body, self.attrs | {key: value})
+        func.is_known_well_formed = self.is_known_well_formed
+        return func
 
     def with_body(self, body: SBlockRealize) -> PrimFunc:
         return PrimFunc(self.params, self.buffer_map, body, self.attrs)

@@ -190,6 +190,8 @@ def iter_range_sanity_check(iter_ranges: Mapping[Var, Range]) -> bool:
 
 
 def _level(check_level: IterMapLevel | int | str | None) -> IterMapLevel:
+    if type(check_level) is IterMapLevel:
+        return check_level
     if isinstance(check_level, str) or check_level is None:
         return IterMapLevel.from_str(check_level)
     return IterMapLevel(check_level)
