@@ -367,6 +367,8 @@ def _write(node: Any, parts: list[str], annotations: bool) -> None:
                 continue
             if name == "body" and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 value = _without_docstring(value)
+            if name == "values" and isinstance(node, ast.JoinedStr):  # 3.12.0 and some later ones add empty texts
+                value = [part for part in value if not (isinstance(part, ast.Constant) and part.value == "")]
             if value is None and not isinstance(node, ast.Constant):
                 continue
             if isinstance(value, list) and not value:
