@@ -16,6 +16,10 @@ from .iter_affine_map import (
     IterSumExpr,
     detect_iter_map,
     inverse_affine_iter_map,
+    iter_map_simplify,
+    normalize_iter_map_to_expr,
+    normalize_to_iter_sum,
+    subspace_divide,
 )
 from .modular_set import ModularSet
 
@@ -35,4 +39,8 @@ __all__ = [
     "estimate_region_strict_bound",
     "estimate_region_upper_bound",
     "inverse_affine_iter_map",
+    "iter_map_simplify",
+    "normalize_iter_map_to_expr",
+    "normalize_to_iter_sum",
+    "subspace_divide",
 ]

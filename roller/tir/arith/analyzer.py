@@ -29,6 +29,7 @@ from ..expr import (
     PrimExpr,
     Range,
     Sub,
+    TirError,
     Var,
     add,
     as_const_int,
@@ -150,24 +151,26 @@ class Analyzer:
         return cloned
 
     # tvm: src/arith/analyzer.cc (Analyzer::Bind)
-    def bind(self, var: Var, value: PrimExpr | Range | int, allow_override: bool = False) -> None:
+    def bind(self, var: Var, expr: PrimExpr | Range | int, allow_override: bool = False) -> None:
         """Tell all sub-analyzers that a variable is an expression, or lies in a range.
 
         A range of one element is an expression; other ranges say nothing to the modular sets and the simplifiers.
         Raises InternalError if the variable is bound to something else already and ``allow_override`` is not set.
         """
-        if not isinstance(value, Range):
-            self._bind_expr(var, convert(value), allow_override)
-        elif is_one(value.extent):
-            self._bind_expr(var, value.min, allow_override)
+        if not isinstance(var, Var):
+            raise TirError(f"only a variable can be bound, not {var!r}")
+        if not isinstance(expr, Range):
+            self._bind_expr(var, convert(expr), allow_override)
+        elif is_one(expr.extent):
+            self._bind_expr(var, expr.min, allow_override)
         else:
-            self.const_int_bound.bind(var, value, allow_override)
+            self.const_int_bound.bind(var, expr, allow_override)
             if not allow_override and any(known is var for known, _, _ in self._bindings):
                 # Another range of the same constant bound: these two tell, and raise.
                 self.int_set, self.transitive_comparisons
-            self._bindings.append((var, value, allow_override))
+            self._bindings.append((var, expr, allow_override))
             for sub_analyzer in self._told_of_ranges:
-                sub_analyzer.bind(var, value, allow_override)
+                sub_analyzer.bind(var, expr, allow_override)
 
     def _bind_expr(self, var: Var, expr: PrimExpr, allow_override: bool) -> None:
         new_expr = self.rewrite_simplify(self.canonical_simplify(expr))

@@ -47,6 +47,7 @@ from ..expr import (
     TirError,
     Var,
     as_const_int,
+    convert,
     deep_equal,
 )
 from .constraint_extract import extract_constraints
@@ -348,7 +349,7 @@ class ConstIntBoundAnalyzer:
         """The bound of ``expr``. A given map receives the bound of every sub-expression, under the object's ``id``."""
         self._bound = bound
         try:
-            return ConstIntBound(*self.visit(expr))
+            return ConstIntBound(*self.visit(convert(expr)))
         finally:
             self._bound = None
 

@@ -46,6 +46,7 @@ from ..expr import (
     abs_,
     add,
     cast,
+    convert,
     deep_equal,
     div,
     equal,
@@ -113,6 +114,7 @@ class IntSet:
     @staticmethod
     def single_point(point: PrimExpr) -> IntervalSet:
         """Just one value."""
+        point = convert(point)
         return IntervalSet(point, point)
 
     @staticmethod
@@ -222,11 +224,21 @@ class IntervalSet(IntSet):
     __slots__ = ()
 
     def __init__(self, min_value: PrimExpr, max_value: PrimExpr) -> None:
-        self.min_value = min_value
-        self.max_value = max_value
+        self.min_value = min_value if isinstance(min_value, PrimExpr) else convert(min_value)
+        self.max_value = max_value if isinstance(max_value, PrimExpr) else convert(max_value)
 
     def __repr__(self) -> str:
-        return f"IntervalSet[{self.min_value}, {self.max_value}]"
+        return f"arith.IntervalSet(min_value={self.min_value}, max_value={self.max_value})"
+
+
+def pos_inf() -> PrimExpr:
+    """The end of a set that has none above."""
+    return POS_INF
+
+
+def neg_inf() -> PrimExpr:
+    """The end of a set that has none below."""
+    return NEG_INF
 
 
 DomMap = Mapping[Var, IntSet]
@@ -617,6 +629,8 @@ class IntSetAnalyzer:
 
         Without a map the bound variables and the constraints in effect are used; with one, only the map.
         """
+        if not isinstance(expr, PrimExpr):
+            expr = convert(expr)
         if dom_map is not None:
             return IntervalSetEvaluator(self.parent, dom_map).visit(expr)
         return IntervalSetEvaluator(self.parent, self.dom_map, self.dom_constraints).visit(expr)

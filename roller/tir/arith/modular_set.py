@@ -28,6 +28,7 @@ from ..expr import (
     SizeVar,
     Sub,
     Var,
+    convert,
 )
 from .int_operator import (
     InternalError,
@@ -127,7 +128,7 @@ class ModularSetAnalyzer:
         self.var_map: dict[Var, Entry] = {}
 
     def __call__(self, expr: PrimExpr) -> ModularSet:
-        return ModularSet(*self.visit(expr))
+        return ModularSet(*self.visit(convert(expr)))
 
     def copy_from(self, other: ModularSetAnalyzer) -> None:
         """Take over what another analyzer knows."""

@@ -47,6 +47,7 @@ from ..expr import (
     TirError,
     Var,
     cast,
+    convert,
     deep_equal,
     equal,
     if_then_else,
@@ -546,6 +547,8 @@ class RewriteSimplifier:
 
     def __call__(self, expr: PrimExpr) -> PrimExpr:
         """The simplified expression: at most two passes; the same object if the first changes nothing."""
+        if not isinstance(expr, PrimExpr):
+            expr = convert(expr)
         first = self.impl.visit(expr)
         return first if first is expr else self.impl.visit(first)
 
