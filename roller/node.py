@@ -620,35 +620,35 @@ class PrimFuncNode(Node):
     def _plain_read(self, places: Places, buffer: Buffer, limit: Buffer | None, align_last: bool = False) -> Clip:
         """How to clip a buffer's region by the shape of another."""
         clip = Clip(buffer, limit, align_last)
-        if limit is None or buffer.name not in places.mapping:
+        if limit is None or not places.mapping.get(buffer.name):
             return clip
-        places.of(buffer.name)
-        positions, limits = places.plain(buffer.name), self._limits_of(limit)
-        if positions is None or limits is None:
-            return clip
+        rank, positions, limits = places.rank(buffer.name), places.plain(buffer.name), self._limits_of(limit)
         if limit is buffer and places.is_taken_from_between(buffer.name):
-            limits = [LARGEST_CONSTANT] * len(positions)
-        elif align_last and len(limits) > len(positions):
-            limits = limits[-len(positions) :]
-        clip.pairs = list(zip(positions, limits))
+            # That of a stage in between stays as it is.
+            limits = (LARGEST_CONSTANT,) * rank
+        if limits is None:
+            return clip
+        clip.limits = limits[len(limits) - rank :] if align_last and len(limits) > rank else limits
+        if positions is not None:
+            clip.pairs = list(zip(positions, clip.limits))
         return clip
 
     def _clipped(self, clips: list[Clip], tile: Sequence[int], rstep: dict[str, int] | None) -> list[list[Any]]:
         """Regions, no longer than some shape along each axis."""
         extents = self._plain_extents(tile, rstep)
+        regions: Regions | None = None
         results = []
         for clip in clips:
-            if extents is None or clip.pairs is None:
-                results.append(self._clip(clip, self._regions(tile, rstep)))
-            else:
+            if extents is not None and clip.pairs is not None:
                 results.append([extents[at] if extents[at] <= limit else limit for at, limit in clip.pairs])
+                continue
+            if regions is None:
+                regions = self._regions(tile, rstep)
+            results.append(self._clip(clip, regions))
         return results
 
     def _clip(self, clip: Clip, regions: Regions) -> list[Any]:
-        """A buffer's region, no longer than a shape along each axis, from the first axis on or up to the last.
-
-        As it is where it was taken from a stage in between, unless an output is clipped by an input.
-        """
+        """A buffer's region, no longer than a shape along each axis, from the first axis on or up to the last."""
         region = _region_of(regions, clip.buffer)
         limit = clip.limit
         if limit is None:
@@ -656,17 +656,14 @@ class PrimFuncNode(Node):
                 f"output {clip.buffer.name} of {self.name!r} has no input of the same index, "
                 "whose shape carver would clip it by"
             )
-        if limit is clip.buffer and regions.places.is_taken_from_between(limit.name):
-            return region.copy()
-        if region and max(region) > LARGEST_CONSTANT:
-            _check_constants(region, limit)
+        if clip.limits is not None:
+            if region and max(region) > LARGEST_CONSTANT and not regions.places.is_taken_from_between(limit.name):
+                _check_constants(region, limit)
+            return [extent if extent <= most else most for extent, most in zip(region, clip.limits)]
+        # Variable extents: TVM's own comparison decides, and raises where it cannot.
         skipped = max(len(limit.shape) - len(region), 0) if clip.align_last else 0
-        limits = self._limits_of(limit)
-        if limits is None:
-            # Variable extents: TVM's own comparison decides, and raises where it cannot.
-            clipped = [min(pair) for pair in zip(region, limit.shape[skipped:])]
-            return [self.extent_wrapper(extent) for extent in clipped] if limit is clip.buffer else clipped
-        return [extent if extent <= most else most for extent, most in zip(region, limits[skipped:])]
+        clipped = [min(pair) for pair in zip(region, limit.shape[skipped:])]
+        return [self.extent_wrapper(extent) for extent in clipped] if limit is clip.buffer else clipped
 
     def _cache_candidates(self) -> list[CacheCandidate]:
         """What of ``footprint`` is the same for every tile: each block with each of its inputs that may be cached."""
@@ -849,12 +846,14 @@ class NoRegion(CarverError, KeyError):
 class Clip:
     """A buffer whose region is clipped by the shape of ``limit``, None if there is no such buffer.
 
-    ``pairs`` says how, where every index is a variable: per axis the variable's position and the greatest extent.
+    ``limits`` are the greatest extents, where they are constant. ``pairs`` has them with the positions of variables,
+    where every index is a variable.
     """
 
     buffer: Buffer
     limit: Buffer | None
     align_last: bool = False
+    limits: Sequence[int] | None = None
     pairs: list[tuple[int, int]] | None = None
 
 

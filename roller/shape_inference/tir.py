@@ -342,7 +342,7 @@ class InputShapeInference:
             if regions.places.is_taken_from_between(name):
                 intermediate_bind[name] = next(iter(shape))
             if regions.places.of(name):
-                results[name] = regions[name]
+                results[name] = regions[name].copy()
         return results, intermediate_bind
 
     # vendored: carver/roller/shape_inference/tir.py:280-296
@@ -550,6 +550,7 @@ class Places:
         self.starts: list[int] = [0] * len(axes) + [_constant_domain(axis)[0] for axis in reductions]
         self._indices: dict[str, list[list[Index]]] = {}
         self._plain: dict[str, list[int]] = {}
+        self._known_regions: dict[str, tuple[dict[tuple[int | None, ...], list[int]], list[int]]] = {}
         self._taken_from_between: set[str] = set()
 
     def of(self, name: str) -> list[list[Index]]:
@@ -572,6 +573,14 @@ class Places:
     def plain(self, name: str) -> list[int] | None:
         """The positions of the variables where a buffer has one place and each index is a variable, else None."""
         return self._plain.get(name)
+
+    def known_regions(self, name: str) -> tuple[dict[tuple[int | None, ...], list[int]], list[int]]:
+        """The regions of a buffer that were worked out, by extents of the variables at the given positions."""
+        known = self._known_regions.get(name)
+        if known is None:
+            positions = {position for place in self.of(name) for index in place for position in index.positions}
+            known = self._known_regions[name] = {}, sorted(positions)
+        return known
 
     def rank(self, name: str) -> int:
         """The number of extents that the buffer's region has."""
@@ -616,13 +625,22 @@ class Regions(dict):
         self.starts = starts
 
     def __missing__(self, name: str) -> list[int]:
+        extents = self.extents
         plain = self.places.plain(name)
-        region = None
         if plain is not None:
-            extents = self.extents
             region = [extents[position] for position in plain]
-        if region is None or None in region:
+            if None not in region:
+                self[name] = region
+                return region
+        if self.starts is not self.places.starts:
             region = self._cover_all_places(name)
+        else:
+            # Mostly the region depends on few of the variables, and is known from another tile.
+            known, positions = self.places.known_regions(name)
+            key = tuple([extents[position] for position in positions])
+            region = known.get(key)
+            if region is None:
+                region = known[key] = self._cover_all_places(name)
         self[name] = region
         return region
 
