@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 
 from ..arch.errors import CarverError
-from ..roller.node import MissingPart, shape_product
+from ..roller.node import EXACT_PRODUCT, MissingPart, shape_product
 
 
 # vendored: carver/roller/policy/common.py:4-15
@@ -75,7 +76,9 @@ def coalesced_tensor_shape(subtensor: Sequence[int], tensor: Sequence[int], tran
 
     Runs shorter than a transaction cost a whole one: the count of elements times transaction over run length.
     """
-    elements = int(shape_product(subtensor))
+    elements = math.prod(subtensor) if subtensor else 1
+    if type(elements) is not int or not 0 < elements < EXACT_PRODUCT:
+        elements = int(shape_product(subtensor))
     if not elements:
         return 0
     run = int(coalesced_factor(subtensor, tensor))

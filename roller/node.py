@@ -393,14 +393,16 @@ class PrimFuncNode(Node):
     # vendored: carver/roller/node.py:341-355
     def propagate_inputs(self, tile: Sequence[int], rstep: dict[str, int] | None = None) -> list[list[int]]:
         """The extents of each input's region for a tile of the output, clipped by the input's shape."""
-        return self._clipped(self._plainly_read().inputs, tile, rstep)
+        reads = self._plain_reads or self._plainly_read()
+        return self._clipped(reads.inputs, tile, rstep)
 
     # vendored: carver/roller/node.py:358-377
     def propagate_inputs_on_reduction(
         self, tile: Sequence[int], rstep: dict[str, int] | None = None
     ) -> list[list[int]]:
         """The same for the inputs of the reduction block, clipped by their shapes, aligned at the last axis."""
-        return self._clipped(self._plainly_read().reduction_inputs, tile, rstep)
+        reads = self._plain_reads or self._plainly_read()
+        return self._clipped(reads.reduction_inputs, tile, rstep)
 
     # vendored: carver/roller/node.py:379-390
     def propagate_outputs(self, tile: Sequence[int], rstep: dict[str, int] | None = None) -> list[list[int]]:
@@ -408,7 +410,8 @@ class PrimFuncNode(Node):
 
         That is what carver does; the shorter of the two ranks counts. IndexError where there are fewer inputs.
         """
-        results = self._clipped(self._plainly_read().outputs, tile, rstep)
+        reads = self._plain_reads or self._plainly_read()
+        results = self._clipped(reads.outputs, tile, rstep)
         for i, region in enumerate(results):
             elements = math.prod(region)
             if type(elements) is int and abs(elements) >= 2**31:
@@ -589,11 +592,12 @@ class PrimFuncNode(Node):
     def _plain_extents(self, tile: Sequence[int], rstep: dict[str, int] | None) -> list[int] | None:
         """The extents of all variables: the tile's, then the reduction axes'. None for a tile that needs a closer look:
         of another rank than the output, not of ints, or with an extent that is 0, negative or huge."""
+        reads = self._plain_reads or self._plainly_read()
         elements = math.prod(tile)
         is_usual = type(elements) is int and 0 < elements <= LARGEST_CONSTANT
-        if not is_usual or len(tile) != self._plainly_read().rank:
+        if not is_usual or len(tile) != reads.rank:
             return None
-        return [*tile, *self.ana.reduce_extents(rstep)]
+        return [*tile, *(self.ana.reduce_extents(rstep) if rstep else reads.reduce_extents)]
 
     def _reduction_inputs(self) -> list[Buffer]:
         """The buffers that the reduction block reads."""
@@ -614,7 +618,8 @@ class PrimFuncNode(Node):
             for i, buffer in enumerate(self.output_buffers):
                 limit = self.input_buffers[i] if i < len(self.input_buffers) else None
                 outputs.append(self._plain_read(places, buffer, limit))
-            self._plain_reads = PlainReads(places, rank, inputs, reduction_inputs, outputs)
+            whole_reductions = self.ana.reduce_extents(None)
+            self._plain_reads = PlainReads(places, rank, whole_reductions, inputs, reduction_inputs, outputs)
         return self._plain_reads
 
     def _plain_read(self, places: Places, buffer: Buffer, limit: Buffer | None, align_last: bool = False) -> Clip:
@@ -859,10 +864,14 @@ class Clip:
 
 @dataclass
 class PlainReads:
-    """What of a node's regions is the same for all tiles: ``rank`` is that of the tiled output, -1 for several."""
+    """What of a node's regions is the same for all tiles.
+
+    ``rank`` is that of the tiled output, -1 for several; ``reduce_extents`` those of whole reductions.
+    """
 
     places: Places
     rank: int
+    reduce_extents: list[int]
     inputs: list[Clip]
     reduction_inputs: list[Clip]
     outputs: list[Clip]
