@@ -7,7 +7,7 @@ B[S, J, K] behind a function, rewrites it to that form and says, in tags, how to
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -66,9 +66,44 @@ def _collect_consumers(sch: Schedule, block: SBlockRV) -> list[SBlockRV]:
     return result
 
 
-# not ported: carver/matmul_analysis.py:62-80 auto_inline_producers: needs compute_inline, has no caller
-# not ported: carver/matmul_analysis.py:83-103 auto_inline_consumers: needs compute_inline, has no caller
-# not ported: carver/matmul_analysis.py:106-122 auto_inline_consumer_chain: needs compute_inline, has no caller
+# vendored: carver/matmul_analysis.py:62-80
+def auto_inline_producers(sch: Schedule, block: SBlockRV, skip_blocks: list[SBlockRV] | None = None) -> None:
+    """Inline all that a block depends on, except ``skip_blocks``, as far as it can be."""
+    while True:
+        inlined = 0
+        for producer in _collect_producers(sch, block):
+            if not any(sch.get(producer) is sch.get(skipped) for skipped in skip_blocks or []):
+                inlined += _attempt(sch.compute_inline, producer)
+        if inlined == 0:
+            return
+
+
+# vendored: carver/matmul_analysis.py:83-103
+def auto_inline_consumers(sch: Schedule, block: SBlockRV) -> None:
+    """Inline all that depends on a block, into what follows or else into what comes before, as far as it can be."""
+    while True:
+        consumers = _collect_consumers(sch, block)
+        inlined = sum(_attempt(sch.compute_inline, consumer) for consumer in consumers)
+        inlined += sum(_attempt(sch.reverse_compute_inline, consumer) for consumer in consumers)
+        if inlined == 0:
+            return
+
+
+# vendored: carver/matmul_analysis.py:106-122
+def auto_inline_consumer_chain(sch: Schedule, block: SBlockRV) -> None:
+    """The same, and where a consumer with further producers is left, these are inlined before another attempt.
+
+    ScheduleError where one of them cannot be.
+    """
+    auto_inline_consumers(sch, block)
+    remaining = sch.get_consumers(block)
+    if not remaining:
+        return
+    for consumer in remaining:
+        for producer in sch.get_producers(consumer):
+            if sch.get(producer) is not sch.get(block):
+                sch.compute_inline(producer)
+    auto_inline_consumers(sch, block)
 
 
 # vendored: carver/matmul_analysis.py:126-130
@@ -299,7 +334,17 @@ def is_transpose_block(block_stmt: SBlock) -> bool:
     return is_transpose
 
 
-# not ported: carver/matmul_analysis.py:473-486 inline_transpose_block: needs compute_inline, has no caller
+# vendored: carver/matmul_analysis.py:473-486
+def inline_transpose_block(sch: Schedule, blocks: Sequence[SBlockRV]) -> list[SBlockRV]:
+    """Inline the blocks that swap the last two axes, where they can be. Returns the others."""
+    remaining = []
+    for block in blocks:
+        is_inlined = is_transpose_block(sch.get(block)) and (
+            _attempt(sch.compute_inline, block) or _attempt(sch.reverse_compute_inline, block)
+        )
+        if not is_inlined:
+            remaining.append(block)
+    return remaining
 
 
 # vendored: carver/matmul_analysis.py:489-511
@@ -502,6 +547,15 @@ class NoSimilarRegion(CarverError, AttributeError):
 
 class MissingBitblas(CarverError, ModuleNotFoundError):
     """BitBLAS is not installed."""
+
+
+def _attempt(inline: Callable[[SBlockRV], None], block: SBlockRV) -> bool:
+    """Whether a block could be inlined."""
+    try:
+        inline(block)
+    except CarverError:
+        return False
+    return True
 
 
 # (is a reduction, in A, in B, in C) -> kind.

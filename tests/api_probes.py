@@ -1259,3 +1259,1069 @@ def _buffer_load(side: Side):
     node = side.node.PrimFuncNode(func)
     (block,) = node.blocks
     return node.sch.get(block).body.value.a
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# roller/policy
+
+
+def _graph(side: Side):
+    """Two matrix products, one after the other."""
+    node = side.node
+    first = node.PrimFuncNode(side.matmul(64, 64, 32, "float16", "float16"), name="first")
+    second = node.PrimFuncNode(side.matmul(64, 48, 64, "float16", "float16"), name="second")
+    edge = node.Edge(first, second, 0, 0)
+    first._out_edges.append(edge)
+    second.set_inputs(0, edge)
+    return [node.OutputNode(second)]
+
+
+def _policies(side: Side) -> dict[str, Callable]:
+    Default, TensorCore = side.policy.DefaultPolicy, side.policy.TensorCorePolicy
+    device = side.cuda_device()
+
+    def tensorcore(func, device=device, **more):
+        func, tags = _tensorized(side, func, device)
+        return TensorCore.from_prim_func(func, device, dict(tags or {}) | more)
+
+    return {
+        "matmul": lambda: Default.from_prim_func(side.matmul(), device),
+        "matmul named": lambda: Default.from_prim_func(func=side.matmul(), arch=device, tags={"x": 1}, name="mm"),
+        "elementwise": lambda: Default.from_prim_func(side.elementwise(), device),
+        "row sum": lambda: Default.from_prim_func(side.row_sum(), side.cuda_device(90)),
+        "chain": lambda: Default.from_prim_func(side.chain(), device),
+        "int8": lambda: Default.from_prim_func(side.elementwise((32, 32), "int8"), device),
+        "graph": lambda: Default.from_output_nodes(nodes=_graph(side), arch=device),
+        "two outputs": lambda: Default.from_prim_func(_two_outputs(side), device),
+        "tight": lambda: Default.from_prim_func(side.matmul(), side.cuda_device(smem_cap=1024, max_smem_usage=2048)),
+        "cdna": lambda: Default.from_prim_func(side.matmul(), side.cdna_device()),
+        "tensorcore": lambda: tensorcore(side.matmul()),
+        "tensorcore small": lambda: tensorcore(side.matmul(16, 16, 32)),
+        "tensorcore odd": lambda: tensorcore(side.matmul(48, 80, 144)),
+        "tensorcore int8": lambda: tensorcore(side.matmul(64, 64, 64, "int8", "int32"), side.cuda_device(89)),
+        "tensorcore volta": lambda: tensorcore(side.matmul(), side.cuda_device(70)),
+        "tensorcore conv": lambda: tensorcore(_conv(side)),
+        "tensorcore rdna": lambda: tensorcore(side.matmul(), side.rdna_device()),
+        "tensorcore strix": lambda: tensorcore(side.matmul(), side.rdna_device("gfx1151")),
+        "tensorcore depth": lambda: tensorcore(side.matmul(), block_reduction_depth=2),
+        "tensorcore stage": lambda: tensorcore(side.matmul(), pipeline_stage=3, use_async_copy=False),
+        "tensorcore without tags": lambda: TensorCore.from_prim_func(side.matmul(), device),
+        "tensorcore none": lambda: TensorCore.from_prim_func(side.matmul(), device, None, None),
+        "tensorcore graph": lambda: TensorCore.from_output_nodes(_graph(side), device, tags={"y": 2}),
+        "None": lambda: Default.from_prim_func(None, device),
+        "text": lambda: Default.from_prim_func("func", device),
+        "no device": lambda: Default.from_prim_func(side.matmul(), None),
+        "no nodes": lambda: Default.from_output_nodes([], device),
+        "node itself": lambda: Default.from_output_nodes([side.node.PrimFuncNode(side.matmul())], device),
+    }
+
+
+@probe
+def policy(side: Side):
+    found: dict[str, Any] = {}
+    for label, make in _policies(side).items():
+        try:
+            made = make()
+        except Exception as error:
+            found[label] = {"raises": type(error).__name__}
+            continue
+        for name, function in _policy_answers(made).items():
+            found[f"{label}: {name}"] = answer(function)
+    return {name: {"json": value} for name, value in found.items()}
+
+
+def _policy_answers(policy) -> dict[str, Callable]:
+    def tile(td):
+        """All of a tile, with nodes in its maps."""
+        return td
+
+    def steps():
+        return {node: policy._assign_reduce_step(node) for node in policy.ordered_nodes}
+
+    def td_of(tile):
+        return policy.compute_tile_dict(tile, steps())
+
+    def best(number=0):
+        return list(policy.dfs_smem_tile(policy.get_base_tile(), steps()))[number]
+
+    def expanded(number=0):
+        td = best(number)
+        return policy._expand_reduce_axis(td), td.rstep_map, td.smem_cost, td.cached_tensors_map
+
+    def assigned(size, number=0):
+        return [policy._assign_block_size(node, best(number), size) for node in policy.ordered_nodes]
+
+    space = [int(extent) for extent in policy.output_nodes[0].get_space_dim()] if policy.output_nodes else []
+    first = policy.ordered_nodes[0] if policy.ordered_nodes else None
+    half = [max(1, extent // 2) for extent in space]
+    sizes = (0, 1, 2, 3, 31, 32, 33, 64, 96, 128, 1000, 1024, 1025, 4096, -1, 2.0, 97)
+    found = {
+        "nodes": lambda: (policy.ordered_nodes, policy.output_nodes, type(policy).nodes, type(policy.ordered_nodes)),
+        "tags": lambda: sorted(policy.tags),
+        "attributes": lambda: sorted(name for name in vars(policy) if not name.startswith("_")),
+        "arch": lambda: policy.arch,
+        "rasterization": lambda: policy.rasterization,
+        "func": lambda: type(policy.func).__name__,
+        "prim_func_node": lambda: policy.prim_func_node,
+        "stage": lambda: (policy.pipeline_stage, policy.use_async_copy, policy.block_reduction_depth, policy.wmma_k),
+        "base tile": policy.get_base_tile,
+        "emit 1": lambda: policy.emit_config(1),
+        "emit 3": lambda: policy.emit_config(topk=3),
+        "emit 0": lambda: len(policy.emit_config(0)),
+        "emit -1": lambda: len(policy.emit_config(-1)),
+        "emit 1.5": lambda: len(policy.emit_config(1.5)),
+        "emit None": lambda: policy.emit_config(None),
+        "search": lambda: [(td.output_tile, td.traffic, td.num_wave) for td in policy.dfs_smem_tile(policy.get_base_tile(), steps())][:20],
+        "search type": lambda: type(policy.dfs_smem_tile(policy.get_base_tile(), steps())).__name__,
+        "search from whole": lambda: [td.output_tile for td in policy.dfs_smem_tile(init_tile=space, rstep_map=steps())],
+        "search from 7": lambda: policy.dfs_smem_tile([7] * len(space), steps()),
+        "steps": steps,
+        "candidates": lambda: [policy.get_node_reduce_step_candidates(node=node) for node in policy.ordered_nodes],
+        "output map": lambda: policy._get_output_tile_map(half),
+        "output map short": lambda: policy._get_output_tile_map(half[:1]),
+        "output map long": lambda: policy._get_output_tile_map([*half, 1]),
+        "best": lambda: tile(best()),
+        "worst": lambda: tile(best(-1)),
+        "expanded": expanded,
+        "expanded worst": lambda: expanded(-1),
+        "valid": lambda: policy.check_tile_shape_isvalid(best()),
+        "valid odd": lambda: policy.check_tile_shape_isvalid(td=td_of([3] * len(space))),
+        "valid of zeros": lambda: policy.check_tile_shape_isvalid(td_of([0] * len(space))),
+        "recommended": lambda: policy.recommend_block_size(best()),
+        "recommended worst": lambda: policy.recommend_block_size(td=best(-1)),
+        "recommended half": lambda: policy.recommend_block_size(td_of(half)),
+        "assigned": lambda: list(policy.assign_block_size(best())),
+        "assigned 3": lambda: [list(x) for x in policy.assign_block_size(td=best(), topk=3)],
+        "assigned 0": lambda: len(list(policy.assign_block_size(best(), 0))),
+        "assigned type": lambda: type(policy.assign_block_size(best())).__name__,
+        "assigned 128": lambda: assigned(128),
+        "assigned 96": lambda: assigned(96),
+        "assigned 32 worst": lambda: assigned(32, -1),
+        "assigned 1": lambda: assigned(1),
+        "vectorize": lambda: [policy._plan_vectorize(node, best(), 128) for node in policy.ordered_nodes],
+        "vectorize 32": lambda: [policy._plan_vectorize(node=n, td=best(), block_size=32) for n in policy.ordered_nodes],
+        "raster": lambda: policy.plan_rasterization(best()),
+        "raster of None": lambda: policy.plan_rasterization(td=None),
+        "layout": lambda: policy._can_implement_layout(first, None),
+        "strides": lambda: policy._compute_tc_strides(first, first.get_space_dim(), {}),
+        "strides steps": lambda: policy._compute_tc_strides(first, first.get_space_dim(), policy._assign_reduce_step(first)),
+        "stride map": lambda: policy.compute_node_stride_map(node=first, td=best()),
+        "smem of node": lambda: policy.infer_node_smem_usage(td=best(), node=first),
+        "smem": lambda: policy._compute_shared_memory_usage(best()),
+        "stride maps": lambda: policy._compute_stride_map(best()),
+    }
+    for label, size in {"whole": space, "half": half, "ones": [1] * len(space), "odd": [3] * len(space)}.items():
+        found[f"workload {label}"] = lambda size=size: policy.compute_workload_per_item(output_tile=size)
+        found[f"traffic {label}"] = lambda size=size: policy._compute_memory_traffic(size)
+        found[f"priced {label}"] = lambda size=size: policy.compute_tile_dict(output_tile=size, rstep_map=steps())
+    found["workload of zeros"] = lambda: policy.compute_workload_per_item([0] * len(space))
+    found["traffic of zeros"] = lambda: policy._compute_memory_traffic([0] * len(space))
+    found["priced without steps"] = lambda: policy.compute_tile_dict(half, {})
+    found["traffic of beyond"] = lambda: policy._compute_memory_traffic([extent + 1 for extent in space])
+    for size in sizes:
+        found[f"score {size}"] = lambda size=size: policy.score_block_size(size)
+        found[f"block size {size}"] = lambda size=size: policy.get_block_size(n=size)
+    return found
+
+
+@probe
+def policy_by_itself(side: Side):
+    found = {}
+    for name in ("DefaultPolicy", "TensorCorePolicy"):
+        cls = getattr(side.policy, name)
+        device = side.cuda_device()
+        found |= {
+            f"{name}": lambda cls=cls: {n: v for n, v in vars(cls(device)).items() if not n.startswith("_")},
+            f"{name} tags": lambda cls=cls: cls(arch=device, tags={"a": 1}).tags,
+            f"{name} None": lambda cls=cls: cls(None, None).arch,
+            f"{name} class": lambda cls=cls: [n for n in ("nodes", "wmma_k", "pipeline_stage") if hasattr(cls, n)],
+            f"{name} modules": lambda cls=cls: [
+                getattr(side.module("roller.policy.default"), "DefaultPolicy") is side.policy.DefaultPolicy,
+                getattr(side.module("roller.policy.tensorcore"), "TensorCorePolicy") is side.policy.TensorCorePolicy,
+            ],
+            f"{name} same device": lambda cls=cls: cls(device).arch is device,
+            f"{name} score": lambda cls=cls: cls(device).score_block_size(64),
+            f"{name} block": lambda cls=cls: cls(device).get_block_size(384),
+            f"{name} raster": lambda cls=cls: cls(device).plan_rasterization(None),
+            f"{name} chained": lambda cls=cls: type(cls(device)._init_with_prim_func(side.matmul())).__name__,
+            f"{name} nodes": lambda cls=cls: type(cls(device)._init_with_output_nodes(_graph(side))).__name__,
+        }
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# analysis.py
+
+
+def _dequantize(side: Side):
+    te = side.te
+    A = te.placeholder((32, 64), name="A", dtype="float16")
+    Q = te.placeholder((48, 64), name="Q", dtype="uint8")
+    Z = te.placeholder((48, 64), name="Z", dtype="float16")
+    B = te.compute((48, 64), lambda i, j: Q[i, j].astype("float16") * Z[i, j], name="B")
+    k = te.reduce_axis((0, 64), name="k")
+    C = te.compute((32, 48), lambda i, j: te.sum(A[i, k] * B[j, k], axis=k), name="C")
+    return te.create_prim_func([A, Q, Z, C])
+
+
+def _copies(side: Side):
+    """An identity, a transposition, a slice and a product."""
+    te = side.te
+    A = te.placeholder((32, 64), name="A", dtype="float16")
+    I = te.compute((32, 64), lambda i, j: A[i, j], name="identity")
+    T = te.compute((64, 32), lambda i, j: I[j, i], name="turned")
+    D = te.compute((64, 32), lambda i, j: T[i, j] + te.const(1, "float16"), name="added")
+    U = te.compute((64, 1, 32), lambda i, u, j: D[i, j], name="unit")
+    W = te.compute((64, 16), lambda i, j: U[i, 0, j * 2], name="sliced")
+    return te.create_prim_func([A, W])
+
+
+def _reduce_only(side: Side):
+    te = side.te
+    A = te.placeholder((32,), name="A")
+    k = te.reduce_axis((0, 32), name="k")
+    C = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="C")
+    return te.create_prim_func([A, C])
+
+
+def _programs(side: Side) -> dict[str, Callable]:
+    return {
+        "matmul": side.matmul,
+        "matmul with a row": lambda: side.matmul(1, 64, 32),
+        "elementwise": side.elementwise,
+        "elementwise rank 3": lambda: side.elementwise((2, 3, 4)),
+        "row sum": side.row_sum,
+        "chain": side.chain,
+        "softmax": lambda: _softmax(side),
+        "conv": lambda: _conv(side),
+        "conv strided": lambda: _conv(side, S=2, D=2),
+        "batched": lambda: _batched(side),
+        "dequantize": lambda: _dequantize(side),
+        "copies": lambda: _copies(side),
+        "reduce only": lambda: _reduce_only(side),
+        "two outputs": lambda: _two_outputs(side),
+        "dynamic": lambda: _dynamic_func(side),
+    }
+
+
+def _dynamic_func(side: Side):
+    te = side.te
+    m, n = te.var("m"), te.size_var("n")
+    A = te.placeholder((m, 64), name="A", dtype="float16")
+    B = te.placeholder((n, 64), name="B", dtype="float16")
+    k = te.reduce_axis((0, 64), name="k")
+    C = te.compute((m, n), lambda i, j: te.sum(A[i, k] * B[j, k], axis=k), name="C")
+    return te.create_prim_func([A, B, C])
+
+
+@probe
+def iter_info(side: Side):
+    analysis, tirx, te = side.analysis, side.tirx, side.te
+    i = te.var("i")
+    make = analysis.IterInfo
+    domains = {
+        "constant": tirx.IntImm("int32", 8),
+        "int": 8,
+        "variable": i,
+        "sum": i + 1,
+        "range": te.reduce_axis((0, 8)).dom,
+        "offset range": te.reduce_axis((2, 8)).dom,
+        "int64": tirx.IntImm("int64", 8),
+        "None": None,
+    }
+    found = {}
+    for name, dom in domains.items():
+        found[f"dom {name}"] = lambda dom=dom: make("S", i, dom, None).dom
+        found[f"text {name}"] = lambda dom=dom: (str(make("R", i, dom, None)), repr(make(kind="O", var=i, dom=dom, loop_rv=3)))
+    return found | {
+        "fields": lambda: vars(make(kind="S", var=i, dom=8, loop_rv="loop")),
+        "other kind": lambda: str(make("x", None, 8, None)),
+        "too few": lambda: make("S"),
+    }
+
+
+@probe
+def block_info(side: Side):
+    analysis, te = side.analysis, side.te
+    i = te.var("i")
+
+    def made(kinds, *args):
+        iters = [analysis.IterInfo(kind, i, 4, None) for kind in kinds]
+        return analysis.BlockInfo("name", iters, None, *args)
+
+    found = {}
+    for kinds in ("", "S", "SS", "SSR", "R", "O", "SO"):
+        found[f"{kinds!r}"] = lambda kinds=kinds: (
+            made(kinds).dom(),
+            made(kinds).dom_kind(),
+            made(kinds).is_injective(),
+            made(kinds).is_reduction(),
+            str(made(kinds)),
+            repr(made(kinds)),
+        )
+    found |= {
+        "fields": lambda: vars(analysis.BlockInfo(name="n", iters=[], block_rv="b", reduction_block=3)),
+        "reduction": lambda: (made("S", True).is_reduction(), made("S", False).is_reduction()),
+        "gemv": lambda: made("S").is_gemv(),
+        "gemm": lambda: made("S").is_gemm(),
+    }
+    for label, make in _programs(side).items():
+
+        def elementwise(number, make=make):
+            sch = side.Schedule(make())
+            infos = analysis.normalize_prim_func(sch)
+            return infos[number].is_elementwise(sch)
+
+        for number in range(3):
+            found[f"elementwise {label} {number}"] = lambda f=elementwise, n=number: f(n)
+    return found
+
+
+@probe
+def analysis_functions(side: Side):
+    analysis = side.analysis
+    found: dict[str, Any] = {}
+    for label, make in _programs(side).items():
+        try:
+            func = make()
+            sch = side.Schedule(func)
+            root = analysis.get_root_block(sch)
+            blocks = list(sch.get_child_blocks(root))
+        except Exception as error:
+            found[label] = {"raises": type(error).__name__}
+            continue
+
+        def name_of(block, sch=sch):
+            return block if block is None else sch.get(block).name_hint
+
+        questions = {
+            "root": lambda: name_of(root),
+            "reductions": lambda: analysis.get_reduction_blocks(sch, blocks),
+            "reduction names": lambda: [name_of(b) for b in analysis.get_reduction_blocks(sch=sch, blocks=blocks)],
+            "reductions of none": lambda: analysis.get_reduction_blocks(sch, []),
+            "reductions of the first": lambda: analysis.get_reduction_blocks(sch, blocks[:1]),
+            "dynamic": lambda: analysis.check_func_with_dynamic(func=func),
+            "find var": lambda: analysis.find_var_from_func(func, "m"),
+            "find other var": lambda: analysis.find_var_from_func(func=func, var="zz"),
+            "veclen": lambda: [analysis.get_coalesced_veclen(sch.get(b)) for b in blocks],
+            "veclen 64": lambda: [analysis.get_coalesced_veclen(block_stmt=sch.get(b), target_bits=64) for b in blocks],
+            "veclen of root": lambda: analysis.get_coalesced_veclen(sch.get(root)),
+            "dominant": lambda: [analysis.detect_dominant_read(block=sch.get(b)) for b in blocks],
+            "dominant of root": lambda: analysis.detect_dominant_read(sch.get(root)),
+            "used": lambda: [
+                [sorted(str(v) for v in analysis.collect_block_iter_vars_used_in_access_region(sch.get(b), r.region)) for r in sch.get(b).reads]
+                for b in blocks
+            ],
+            "used in writes": lambda: [
+                analysis.collect_block_iter_vars_used_in_access_region(block=sch.get(b), region=sch.get(b).writes[0].region)
+                for b in blocks
+            ],
+            "vars": lambda: [
+                sorted(str(v) for v in analysis.collect_vars_used_in_prim_expr(expr=r.min))
+                for b in blocks
+                for access in sch.get(b).reads
+                for r in access.region
+            ],
+            "broadcast": lambda: [
+                [analysis.is_broadcast_epilogue(sch=sch, block=a, epilogue=b) for b in blocks] for a in blocks
+            ],
+            "normalized": lambda: [str(info) for info in analysis.normalize_prim_func(sch=side.Schedule(func))],
+            "normalized type": lambda: analysis.normalize_prim_func(side.Schedule(func)),
+            "normalized fields": lambda: [
+                (i.name, i.is_reduction(), type(i._reduction_block).__name__) for i in analysis.normalize_prim_func(side.Schedule(func))
+            ],
+        }
+        for name, question in questions.items():
+            found[f"{label}: {name}"] = answer(question)
+    i, j = side.te.var("i"), side.te.var("j")
+    found |= {
+        "vars of a sum": answer(lambda: analysis.collect_vars_used_in_prim_expr(i + j * i)),
+        "vars of a constant": answer(lambda: analysis.collect_vars_used_in_prim_expr(side.tirx.IntImm("int32", 1))),
+        "vars of an int": answer(lambda: analysis.collect_vars_used_in_prim_expr(1)),
+        "root of another": answer(lambda: analysis.get_root_block(side.Schedule(side.matmul()), "other")),
+        "root named": answer(lambda: type(analysis.get_root_block(sch=side.Schedule(side.matmul()), func_name="main")).__name__),
+        "module's root": answer(lambda: type(analysis.get_root_block(side.Schedule(side.IRModule({"main": side.matmul()})))).__name__),
+        "find var of None": answer(lambda: analysis.find_var_from_func(None, "m")),
+    }
+    return {name: {"json": value} for name, value in found.items()}
+
+
+@probe
+def target_limits(side: Side):
+    analysis, Target = side.analysis, side.Target
+    targets = {
+        "cuda": {"kind": "cuda", "arch": "sm_80"},
+        "cuda threads": {"kind": "cuda", "arch": "sm_80", "max_num_threads": 512},
+        "cuda per block": {"kind": "cuda", "arch": "sm_80", "max_threads_per_block": 256},
+        "cuda both": {"kind": "cuda", "arch": "sm_80", "max_threads_per_block": 256, "max_num_threads": 512},
+        "cuda memory": {"kind": "cuda", "arch": "sm_80", "max_shared_memory_per_block": 12345},
+        "tag": "nvidia/nvidia-a100",
+        "hip": {"kind": "hip", "mcpu": "gfx942"},
+        "hip threads": {"kind": "hip", "mcpu": "gfx942", "max_num_threads": 128},
+        "llvm": {"kind": "llvm"},
+        "metal": {"kind": "metal"},
+        "c": {"kind": "c"},
+    }
+    found = {}
+    for name, target in targets.items():
+        found[f"threads {name}"] = lambda t=target: analysis.get_max_threads_per_block(target=Target(t))
+        found[f"memory {name}"] = lambda t=target: analysis.get_max_shared_memory_per_block(target=Target(t))
+        found[f"gpu {name}"] = lambda t=target: analysis._assert_gpu_target(target=Target(t))
+    return found | {"None": lambda: analysis.get_max_threads_per_block(None)}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# common_schedules.py
+
+
+@probe
+def blocks_of_a_schedule(side: Side):
+    module, analysis = side.common_schedules, side.analysis
+    found: dict[str, Any] = {}
+    for label, make in _programs(side).items():
+        try:
+            sch = side.Schedule(make())
+            infos = analysis.normalize_prim_func(sch)
+        except Exception as error:
+            found[label] = {"raises": type(error).__name__}
+            continue
+        for name in ("C", "S", "B", "nothing", "root", None):
+            found[f"{label}: get {name}"] = answer(
+                lambda: (lambda b: b and sch.get(b).name_hint)(module.get_block(sch=sch, blocks=infos, name=name))
+            )
+        found[f"{label}: outputs"] = answer(lambda: module.get_output_blocks(sch=sch, blocks=infos))
+        found[f"{label}: output names"] = answer(lambda: [sch.get(b).name_hint for b in module.get_output_blocks(sch, infos)])
+        found[f"{label}: outputs of none"] = answer(lambda: module.get_output_blocks(sch, []))
+    return {name: {"json": value} for name, value in found.items()}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# matmul_analysis.py
+
+
+@probe
+def matmul_pieces(side: Side):
+    module, analysis = side.matmul_analysis, side.analysis
+    found: dict[str, Any] = {}
+    for label, make in _programs(side).items():
+        try:
+            func = make()
+            sch = side.Schedule(func)
+            blocks = list(sch.get_child_blocks(analysis.get_root_block(sch)))
+        except Exception as error:
+            found[label] = {"raises": type(error).__name__}
+            continue
+        buffers = list(func.buffer_map.values())
+        last = blocks[-1]
+
+        def names(found, sch=sch):
+            return found if found is None else [sch.get(block).name_hint for block in found]
+
+        questions = {
+            "producers": lambda: names(module._collect_producers(sch=sch, block=last)),
+            "consumers": lambda: names(module._collect_consumers(sch=sch, block=blocks[0])),
+            "producers' type": lambda: module._collect_producers(sch, last),
+            "dequantize": lambda: module.get_dequantize_block(sch=sch, blocks=blocks),
+            "dequantize of none": lambda: module.get_dequantize_block(sch, []),
+            "last producer": lambda: [
+                sch.get(module.find_last_producer_from_buffer(sch=sch, main_block=b, buffer=r.buffer)).name_hint
+                for b in blocks
+                for r in sch.get(b).reads
+            ],
+            "argument": lambda: [
+                module.find_arg_idx_from_buffer_chain(sch=sch, main_block=b, buffer=buffer) for b in blocks for buffer in buffers
+            ],
+            "argument of a stage": lambda: module.find_arg_idx_from_buffer_chain(sch, last, sch.get(blocks[0]).writes[0].buffer),
+        }
+        for name, question in questions.items():
+            found[f"{label}: {name}"] = answer(question)
+        for number, block in enumerate(blocks):
+            stmt = sch.get(block)
+            for name, question in _block_questions(side, stmt, buffers).items():
+                found[f"{label} {number}: {name}"] = answer(question)
+    return {name: {"json": value} for name, value in found.items()}
+
+
+def _block_questions(side: Side, stmt, buffers) -> dict[str, Callable]:
+    module = side.matmul_analysis
+    questions = {
+        "traits": lambda: module.detect_iter_traits(block=stmt),
+        "maps": lambda: module.get_index_map(stmt),
+        "dtypes": lambda: module.get_in_out_dtypes(block=stmt),
+        "identity or transpose": lambda: module.is_identity_or_transpose_block(block_stmt=stmt),
+        "identity": lambda: module.is_identity_block(block_stmt=stmt),
+        "transpose": lambda: module.is_transpose_block(block_stmt=stmt),
+        "similar region": lambda: [module.find_first_similar_region(regions=stmt.reads, buffer=b) for b in buffers],
+        "similar buffer": lambda: [module.find_first_similar_buffer(regions=stmt.reads, buffer=b) for b in buffers],
+        "similar of none": lambda: (
+            module.find_first_similar_region([], buffers[0]),
+            module.find_first_similar_buffer([], buffers[0]),
+        ),
+    }
+    for layout in (["n", "t", "n"], ["a", "a", "a"], ["t", "n", "t"], ["n", "n", "n"], ["x", "n", "n"], [], "aaa", ["a"]):
+        questions[f"maps {layout}"] = lambda layout=layout: module.get_index_map(block=stmt, layout=layout)
+    return questions
+
+
+@probe
+def matmul_helpers(side: Side):
+    module, te, tirx = side.matmul_analysis, side.te, side.tirx
+    i, j = te.var("i"), te.var("j")
+    imm = tirx.IntImm
+    Kind, Trait = module.IterKind, module.IterTrait
+    S, I, J, K, T = Kind.kIter_S, Kind.kIter_I, Kind.kIter_J, Kind.kIter_K, Kind.kIter_T
+    order = [S, I, J, K]
+
+    def fused(*traits, order=order, dtype="int32"):
+        traits = [Trait(kind, imm(dtype, extent)) for kind, extent in traits]
+        return module.make_iter_fusion_index_map(traits=traits, kind_order=order)
+
+    found = {
+        "vars": lambda: module.collect_vars_from_expr(prim_expr=i + j * i // 3),
+        "vars of a constant": lambda: module.collect_vars_from_expr(imm("int32", 1)),
+        "vars of a shared part": lambda: (lambda s: module.collect_vars_from_expr(s * s))(i + j),
+        "vars of an int": lambda: module.collect_vars_from_expr(3),
+        "is one": lambda: [module._is_one(x) for x in (imm("int32", 1), imm("int64", 1), imm("int32", 2), i, 1)],
+        "kinds": lambda: [(kind.name, kind.value, str(kind), repr(kind)) for kind in Kind],
+        "kind of 2": lambda: Kind(2),
+        "trait": lambda: Trait(kind=I, extent=imm("int32", 8)),
+        "trait text": lambda: repr(Trait(I, imm("int32", 8))),
+        "trait equal": lambda: Trait(I, 8) == Trait(I, 8),
+        "trait equal extents": lambda: bool(Trait(I, imm("int32", 8)) == Trait(I, imm("int32", 8))),
+        "fused": lambda: fused((I, 4), (J, 8), (K, 16)),
+        "fused twice": lambda: fused((I, 4), (I, 8), (J, 2), (I, 3)),
+        "fused trivial": lambda: fused((T, 1), (I, 8)),
+        "fused all trivial": lambda: fused((T, 1), (T, 1)),
+        "fused int64": lambda: fused((I, 4), (I, 8), dtype="int64"),
+        "fused unknown": lambda: fused((K, 4), order=[S, I]),
+        "fused none": lambda: fused(),
+        "fused no order": lambda: fused((T, 1), order=[]),
+        "fused variable": lambda: module.make_iter_fusion_index_map([Trait(I, i), Trait(I, j)], [I]),
+    }
+    for dtype in ("float16", "bfloat16", "int8", "float8_e4m3", "float8_e5m2", "float32", "int4", None):
+        found[f"ladder {dtype}"] = lambda dtype=dtype: module.get_ladder_stage3_map(dtype=dtype)
+        found[f"ladder int64 {dtype}"] = lambda dtype=dtype: module.get_ladder_stage3_map(dtype, index_dtype="int64")
+        found[f"propagate {dtype}"] = lambda dtype=dtype: module.get_propagate_map(trans=True, dtype=dtype)
+    found["ladder"] = module.get_ladder_stage3_map
+    return found
+
+
+@probe
+def layout_chain(side: Side):
+    module, analysis = side.matmul_analysis, side.analysis
+    IndexMap = side.tirx.IndexMap
+    maps = {
+        "turn": lambda i, j: [j, i],
+        "split": lambda i, j: [i // 16, j // 16, i % 16, j % 16],
+        "keep": lambda i, j: [i, j],
+    }
+    programs = {"copies": lambda: _copies(side), "chain": side.chain, "dequantize": lambda: _dequantize(side)}
+    found = {}
+    for program, make in programs.items():
+        for label, function in maps.items():
+            for end in range(2):
+
+                def run(make=make, function=function, end=end):
+                    sch = side.Schedule(make())
+                    blocks = list(sch.get_child_blocks(analysis.get_root_block(sch)))
+                    last = blocks[min(3, len(blocks) - 1)]
+                    return module.layout_propagate_chain(
+                        sch=sch,
+                        start_block=last,
+                        start_buffer=sch.get(last).reads[0].buffer,
+                        end_block=blocks[end],
+                        index_map=IndexMap.from_func(function, index_dtype="int32"),
+                    )
+
+                found[f"{program} {label} {end}"] = run
+    return found
+
+
+@probe
+def normalize_to_matmul(side: Side):
+    module, analysis = side.matmul_analysis, side.analysis
+    found = {}
+    layouts = {"default": None, "a": ["a", "a", "a"], "n": ["n", "n", "n"], "t": ["t", "t", "t"], "x": ["x", "n", "n"]}
+    for label, make in _programs(side).items():
+        for name, layout in layouts.items():
+
+            def run(make=make, layout=layout):
+                sch = side.Schedule(make())
+                blocks = list(sch.get_child_blocks(analysis.get_root_block(sch)))
+                main = (analysis.get_reduction_blocks(sch, blocks) or blocks)[-1]
+                new = module.normalize_to_matmul(sch=sch, main_block=main, layout=layout)
+                return None if new is None else (new is sch, new.mod["main"].script().splitlines())
+
+            found[f"{label} {name}"] = run
+    return found
+
+
+@probe
+def tensorized(side: Side):
+    module = side.matmul_analysis
+    devices = {
+        "sm_80": side.cuda_device(),
+        "sm_70": side.cuda_device(70),
+        "sm_75": side.cuda_device(75),
+        "sm_89": side.cuda_device(89),
+        "sm_90": side.cuda_device(90),
+        "sm_60": side.cuda_device(60),
+        "sm_100": side.cuda_device(100),
+        "gfx1100": side.rdna_device(),
+        "gfx1151": side.rdna_device("gfx1151"),
+        "gfx942": side.cdna_device(),
+    }
+    dtypes = [("float16", "float32"), ("float16", "float16"), ("int8", "int32"), ("float32", "float32"), ("bfloat16", "float32")]
+    found = {}
+    for name, device in devices.items():
+        for pair in dtypes:
+
+            def run(device=device, pair=pair):
+                with side.current(device):
+                    func = side.matmul(64, 64, 64, *pair)
+                    new, tags = module.get_tensorized_func_and_tags(func=func, target=device.target)
+                    return new is func, tags
+
+            found[f"{name} {pair}"] = run
+    device = devices["sm_80"]
+
+    def with_options(func, **options):
+        with side.current(device):
+            new, tags = module.get_tensorized_func_and_tags(func, device.target, **options)
+            return new is func, new.script().splitlines(), tags
+
+    found |= {
+        "skip": lambda: with_options(side.matmul(), skip_normalize=True),
+        "layout": lambda: with_options(side.matmul(), layout=["n", "t", "n"]),
+        "gemv": lambda: with_options(side.matmul(1, 64, 64), allow_gemv=True),
+        "small": lambda: with_options(side.matmul(8, 64, 64)),
+        "small K": lambda: with_options(side.matmul(64, 64, 8)),
+        "small K of int8": lambda: with_options(side.matmul(64, 64, 16, "int8", "int32")),
+        "attributes": lambda: with_options(side.matmul(attrs={"input_transform_kind": 1, "weight_transform_kind": 2})),
+        "dequantize info": lambda: with_options(side.matmul(attrs={"dequantize_info": {}})),
+        "skip conv": lambda: with_options(_conv(side), skip_normalize=True),
+        "elementwise": lambda: with_options(side.elementwise()),
+        "softmax": lambda: with_options(_softmax(side)),
+        "None": lambda: with_options(None),
+    }
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# utils.py
+
+
+@probe
+def entry_points(side: Side):
+    utils = side.utils
+    device = side.cuda_device()
+
+    def hints(func, arch=device, **options):
+        with side.current(arch):
+            return utils.get_roller_hints_from_func(func, arch=arch, **options)
+
+    def graph_hints(nodes, arch=device, **options):
+        with side.current(arch):
+            return utils.get_roller_hints_from_output_nodes(nodes, arch=arch, **options)
+
+    module = side.IRModule({"main": side.matmul()})
+    two = side.IRModule({"main": side.matmul(), "other": side.elementwise()})
+    return {
+        "code": utils.get_rasterization_code,
+        "code 3": lambda: utils.get_rasterization_code(pannel_width=3),
+        "code of text": lambda: utils.get_rasterization_code("W"),
+        "function": lambda: hints(side.matmul(), topk=2),
+        "module": lambda: hints(module, topk=1),
+        "two functions": lambda: hints(two),
+        "default topk": lambda: len(hints(side.matmul())),
+        "topk 0": lambda: len(hints(side.elementwise(), topk=0)),
+        "elementwise": lambda: hints(side.elementwise(), topk=1),
+        "gemv": lambda: hints(side.matmul(1, 64, 64), topk=1, allow_gemv=True),
+        "tensorcore only": lambda: hints(side.matmul(), tensorcore_only=True),
+        "tensorcore only elementwise": lambda: hints(side.elementwise(), tensorcore_only=True),
+        "None": lambda: hints(None),
+        "text": lambda: hints("matmul"),
+        "list": lambda: hints([side.matmul()]),
+        "no device": lambda: utils.get_roller_hints_from_func(side.matmul(), None),
+        "sm_100": lambda: hints(side.matmul(), side.cuda_device(100), topk=1),
+        "cdna": lambda: hints(side.matmul(), side.cdna_device(), topk=1),
+        "rdna": lambda: hints(side.matmul(), side.rdna_device("gfx1151"), topk=1),
+        "positional": lambda: len(utils.get_roller_hints_from_func(side.elementwise(), device, 3, False, True)),
+        "named": lambda: len(utils.get_roller_hints_from_func(func_or_module=side.elementwise(), arch=device)),
+        "graph": lambda: graph_hints(_graph(side), topk=1),
+        "graph default": lambda: len(graph_hints(_graph(side))),
+        "graph tags": lambda: len(graph_hints(_graph(side), extra_tags=["x"])),
+        "graph tuple": lambda: graph_hints(tuple(_graph(side))),
+        "graph empty": lambda: graph_hints([]),
+        "retrieve": lambda: utils.retrieve_func_from_module(ir_module=module),
+        "retrieve two": lambda: utils.retrieve_func_from_module(two),
+        "retrieve none": lambda: utils.retrieve_func_from_module(side.IRModule({})),
+        "retrieve function": lambda: utils.retrieve_func_from_module(side.matmul()),
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# template
+
+
+_TEMPLATES: dict[str, tuple[str, dict]] = {
+    "matmul": ("MatmulTemplate", dict(M=128, N=64, K=32)),
+    "matmul wide": ("MatmulTemplate", dict(M=64, N=64, K=64, accum_dtype="float32", out_dtype="float16", trans_A=True)),
+    "matmul bias": ("MatmulTemplate", dict(M=64, N=64, K=64, with_bias=True)),
+    "matmul 0": ("MatmulTemplate", dict(M=0, N=64, K=64)),
+    "matmul none": ("MatmulTemplate", {}),
+    "matmul float": ("MatmulTemplate", dict(M=64.0, N=64, K=64)),
+    "matmul bool": ("MatmulTemplate", dict(M=True, N=64, K=64)),
+    "matmul unknown": ("MatmulTemplate", dict(M=4, N=4, K=4, L=4)),
+    "matmul dtype": ("MatmulTemplate", dict(M=4, N=4, K=4, in_dtype="nothing")),
+    "gemv": ("GEMVTemplate", dict(N=64, K=128)),
+    "gemv bias": ("GEMVTemplate", dict(N=64, K=128, trans_B=False, with_bias=True, out_dtype="float32")),
+    "gemv none": ("GEMVTemplate", {}),
+    "conv": ("ConvTemplate", dict(N=1, C=16, H=8, W=8, F=16, K=3, S=1, D=1, P=1)),
+    "conv P 0": ("ConvTemplate", dict(N=1, C=16, H=8, W=8, F=16, K=3, S=1, D=1, P=0)),
+    "conv bias": ("ConvTemplate", dict(N=1, C=16, H=8, W=8, F=16, K=3, S=2, D=2, P=1, with_bias=True)),
+    "conv none": ("ConvTemplate", {}),
+    "elementwise": ("ElementwiseTemplate", dict(shape=[64, 32])),
+    "elementwise tuple": ("ElementwiseTemplate", dict(shape=(8, 4, 2), dtype="int8")),
+    "elementwise none": ("ElementwiseTemplate", {}),
+    "elementwise empty": ("ElementwiseTemplate", dict(shape=[])),
+    "reduction": ("GeneralReductionTemplate", dict(structure="SR", shape=[64, 128], dtype="float32")),
+    "reduction small": ("GeneralReductionTemplate", dict(structure="srs", shape=[8, 16, 4])),
+    "reduction none": ("GeneralReductionTemplate", {}),
+    "reduction list": ("GeneralReductionTemplate", dict(structure=["S", "R"], shape=[8, 16])),
+    "reduction short": ("GeneralReductionTemplate", dict(structure="SR", shape=[8])),
+    "reduction letter": ("GeneralReductionTemplate", dict(structure="SX", shape=[8, 16])),
+    "reduction 0": ("GeneralReductionTemplate", dict(structure="SR", shape=[8, 0])),
+    "reduction without R": ("GeneralReductionTemplate", dict(structure="SS", shape=[8, 16])),
+    "reduction without S": ("GeneralReductionTemplate", dict(structure="RR", shape=[8, 16])),
+    "attention": ("FlashAttentionTemplate", dict(num_heads=2, head_dim=64, seq_length=128, seq_kv_length=128)),
+    "attention default": ("FlashAttentionTemplate", {}),
+    "attention causal": (
+        "FlashAttentionTemplate",
+        dict(batch_size=2, num_heads=2, head_dim=64, seq_length=64, seq_kv_length=128, is_causal=True, accum_dtype="float32"),
+    ),
+}
+
+
+@probe
+def template(side: Side):
+    device = side.cuda_device()
+    found: dict[str, Any] = {}
+    for label, (name, fields) in _TEMPLATES.items():
+        try:
+            with side.current(device):
+                made = getattr(side.template, name)(**fields)
+        except Exception as error:
+            found[label] = {"raises": type(error).__name__}
+            continue
+        questions = {
+            "fields": lambda: [(f, getattr(made, f)) for f in sorted(type(made).__dataclass_fields__) if f[0] != "_"],
+            "field names": lambda: list(type(made).__dataclass_fields__),
+            "params": made.params_as_dict,
+            "attributes": lambda: made.class_attributes,
+            "repr": lambda: repr(made) if "Flash" not in name else "",
+            "str": lambda: str(made) if "Flash" not in name else "",
+            "function": made.equivalent_function,
+            "output nodes": lambda: made.output_nodes,
+            "arch": lambda: (made.arch, made.has_arch(), made._arch is made.arch),
+            "kinds": lambda: (made.is_volta_arch(), made.is_ampere_arch(), made.is_cdna_arch(), made.is_rdna_arch()),
+            "hints": lambda: made.with_arch(device).recommend_hints(1),
+            "hints named": lambda: made.with_arch(arch=device).recommend_hints(topk=2),
+            "configs": lambda: made.get_hardware_aware_configs(arch=device, topk=1),
+            "configs default": lambda: len(made.get_hardware_aware_configs(device)),
+            "configs without": lambda: made.get_hardware_aware_configs(),
+            "volta": lambda: made.with_arch(side.cuda_device(70)).is_volta_arch(),
+            "ampere": lambda: made.with_arch(side.cuda_device(86)).is_ampere_arch(),
+            "cdna": lambda: (made.with_arch(side.cdna_device()).is_cdna_arch(), made.is_rdna_arch()),
+            "rdna": lambda: (made.with_arch(side.rdna_device()).is_rdna_arch(), made.is_cdna_arch()),
+            "amd is volta": lambda: made.with_arch(side.rdna_device()).is_volta_arch(),
+            "no arch": lambda: (made.with_arch(None).has_arch(), made.is_volta_arch(), made.is_cdna_arch(), made.arch),
+            "chained": lambda: made.with_arch(device) is made,
+            "set function": lambda: (made.set_function(func=3) is made, made.equivalent_function()),
+            "set nodes": lambda: (made.set_output_nodes(output_nodes=[4]) is made, made.output_nodes),
+        }
+        for question, function in questions.items():
+            with side.current(device):
+                found[f"{label}: {question}"] = answer(function)
+    return {name: {"json": value} for name, value in found.items()}
+
+
+@probe
+def template_classes(side: Side):
+    module = side.template
+    device = side.cuda_device()
+
+    def inside(function):
+        with side.current(device):
+            return function()
+
+    return {
+        "base": lambda: inside(module.BaseTemplate),
+        "equal": lambda: inside(lambda: module.ElementwiseTemplate([4]) == module.ElementwiseTemplate([4])),
+        "positional": lambda: inside(lambda: module.MatmulTemplate(4, 8, 16, True, False, "int8", "int32", "int32").class_attributes),
+        "conv positional": lambda: inside(lambda: module.ConvTemplate(1, 2, 4, 4, 2, 3, 1, 1, 1).params_as_dict()),
+        "reduction positional": lambda: inside(lambda: module.GeneralReductionTemplate("SR", [4, 4], "int8").params_as_dict()),
+        "attention positional": lambda: inside(lambda: module.FlashAttentionTemplate(None, 1, 2, 16, 32, 32).num_heads),
+        "without initialize": lambda: inside(
+            type("Mine", (module.BaseTemplate,), {"get_hardware_aware_configs": lambda self, arch=None, topk=10: []})
+        ),
+        "own": lambda: inside(
+            lambda: type(
+                "Mine",
+                (module.BaseTemplate,),
+                {"get_hardware_aware_configs": lambda self, arch=None, topk=10: [arch is device, topk], "initialize_function": lambda self: None},
+            )().recommend_hints(7)
+        ),
+        "base's repr": lambda: inside(
+            lambda: repr(
+                type(
+                    "Mine",
+                    (module.BaseTemplate,),
+                    {"get_hardware_aware_configs": lambda self, arch=None, topk=10: [], "initialize_function": lambda self: None},
+                )()
+            )
+        ),
+        "names": lambda: sorted(n for n in dir(module) if n.endswith("Template")),
+        "modules": lambda: [
+            side.module(f"template.{name}").__name__.rsplit(".", 1)[1]
+            for name in ("base", "matmul", "gemv", "conv", "elementwise", "general_reduce", "flashattention")
+        ],
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# arch
+
+
+@probe
+def device_kinds(side: Side):
+    arch = side.arch
+    devices = {
+        "sm_52": side.cuda_device(52),
+        "sm_70": side.cuda_device(70),
+        "sm_79": side.cuda_device(79),
+        "sm_80": side.cuda_device(80),
+        "sm_88": side.cuda_device(88),
+        "sm_89": side.cuda_device(89),
+        "sm_90": side.cuda_device(90),
+        "sm_100": side.cuda_device(100),
+        "cdna": side.cdna_device(),
+        "rdna": side.rdna_device(),
+        "None": None,
+        "text": "cuda",
+    }
+    names = ["is_cpu_arch", "is_cuda_arch", "is_volta_arch", "is_ampere_arch", "is_ada_arch", "is_hopper_arch"]
+    names += ["has_mma_support", "is_cdna_arch", "is_rdna_arch", "is_metal_arch"]
+    dtypes = [("float16", "float32"), ("float16", "float16"), ("int8", "int32"), ("bfloat16", "float32"), ("int4", "int32")]
+    dtypes += [("float8_e4m3", "float32"), ("float32", "float32"), ("x", None)]
+    found = {}
+    for label, device in devices.items():
+        for name in names:
+            found[f"{name} {label}"] = lambda f=getattr(arch, name), d=device: f(arch=d)
+        for pair in dtypes:
+            found[f"precision {label} {pair}"] = lambda d=device, p=pair: arch.is_tensorcore_supported_precision(*p, arch=d)
+        found[f"shapes {label}"] = lambda d=device: d.get_avaliable_tensorintrin_shapes()
+        found[f"instructions {label}"] = lambda d=device: (
+            d.get_avaliable_tensorintrin_shapes(),
+            type(d.available_tensor_instructions).__name__,
+            [(t.name, t.shape) for t in d.available_tensor_instructions],
+        )
+        found[f"text {label}"] = lambda d=device: (str(d), repr(d)) if label != "cdna" else ""
+    return found | {
+        "named": lambda: arch.is_tensorcore_supported_precision(in_dtype="int8", accum_dtype="int32", arch=devices["sm_80"]),
+        "precision lists": lambda: [
+            getattr(side.cuda, f"{name}_tensorcore_supported") for name in ("volta", "ampere", "ada", "hopper")
+        ],
+        "generation 13": lambda: side.rdna_device(generation=13).get_avaliable_tensorintrin_shapes(),
+        "generation 12": lambda: side.rdna_device(generation=12).get_avaliable_tensorintrin_shapes(),
+    }
+
+
+@probe
+def sm_versions(side: Side):
+    texts = ("sm_80", "sm_90a", "sm_100a", "80", "sm_", "", "sm_sm_90", "gfx942", "SM_80", "sm_80 ", "sm_080", "sm_8x0", "90A")
+    found = over(side.cuda.check_sm_version, *texts, None, 80)
+    return found | {"arch": lambda: side.cuda.check_sm_version(arch="sm_75")}
+
+
+@probe
+def device_base(side: Side):
+    Base = side.module("arch.arch_base").TileDevice
+    Instruction = side.cuda.TensorInstruction
+    rdna = side.rdna
+    config = rdna._RDNATuningConfig()
+    return {
+        "fields": lambda: {name: value for name, value in sorted(vars(Base()).items())},
+        "shapes": lambda: Base().get_avaliable_tensorintrin_shapes(),
+        "missing": lambda: Base().nothing,
+        "instruction": lambda: vars(Instruction("mma", [16, 16])),
+        "instruction named": lambda: vars(Instruction(name="x", shape=None)),
+        "re-exported": lambda: side.module("roller").TileDevice is Base,
+        "config": lambda: (config.preferred_warps_per_block, config.pipeline_stage, config.reduction_step_by_dtype_bits),
+        "config text": lambda: repr(config),
+        "config frozen": lambda: setattr(config, "pipeline_stage", 3),
+        "config equal": lambda: (rdna._RDNATuningConfig() == config, hash(config) == hash(rdna._RDNATuningConfig())),
+        "config steps": lambda: [config.reduction_step_for_dtype_bits(bits) for bits in (8, 16, 32, None)],
+        "config named": lambda: rdna._RDNATuningConfig(
+            preferred_warps_per_block=2, pipeline_stage=3, reduction_step_by_dtype_bits=((8, 64),)
+        ).reduction_step_for_dtype_bits(bits=8),
+        "tuning": lambda: [
+            repr(rdna._get_rdna_tuning_config(mcpu)) for mcpu in ("gfx1151", "gfx1151:xnack", " gfx1151 ", "gfx1100", "", None)
+        ],
+        "instructions": lambda: [(t.name, t.shape) for t in rdna._get_tensor_instructions_for_generation(rdna_generation=11)],
+        "instructions 10": lambda: rdna._get_tensor_instructions_for_generation(10),
+        "l2": lambda: side.cdna._get_l2_cache_size_bytes(
+            side.Target({"kind": "hip", "mcpu": "gfx942"}), type("Device", (), {"l2_cache_size_bytes": 77})()
+        ),
+        "attribute": lambda: side.cuda._get_target_attr(side.Target({"kind": "cuda", "arch": "sm_80"}), "max_num_threads"),
+        "attribute missing": lambda: side.cuda._get_target_attr(target=side.Target({"kind": "cuda", "arch": "sm_80"}), name="zz"),
+        "attribute text": lambda: side.cuda._get_target_attr(side.Target({"kind": "cuda", "arch": "sm_80"}), "arch"),
+    }
+
+
+@probe
+def public_names(side: Side):
+    """What each module must export, in the order of the vendored __all__ or import lines."""
+    exports = {
+        "arch": [
+            *("is_cpu_arch", "is_cuda_arch", "is_volta_arch", "is_ampere_arch", "is_ada_arch", "is_hopper_arch"),
+            *("is_tensorcore_supported_precision", "has_mma_support", "is_cdna_arch", "is_rdna_arch", "is_metal_arch"),
+            *("CUDA", "CDNA", "RDNA", "METAL", "CPU", "TileDevice", "get_arch", "auto_infer_current_arch"),
+        ],
+        "arch.cuda": ["CUDA", "TensorInstruction", "check_sm_version", "cuda_driver", "hopper_tensorcore_supported"],
+        "arch.driver": [
+            *("get_cuda_device_properties", "get_device_name", "get_shared_memory_per_block", "get_device_attribute"),
+            *("get_max_dynamic_shared_size_bytes", "get_persisting_l2_cache_max_size", "get_num_sms"),
+            *("get_registers_per_block", "get_ascend_device_properties", "get_ascend_device_name", "get_num_cube_cores"),
+            *("get_num_vector_cores", "get_ascend_total_memory", "get_ascend_l2_cache_size"),
+        ],
+        "roller": [
+            *("PrimFuncNode", "OutputNode", "Edge", "NoRasterization", "Rasterization2DRow", "Rasterization2DColumn"),
+            *("Hint", "DefaultPolicy", "TensorCorePolicy", "TileDevice", "CUDA"),
+        ],
+        "roller.node": [
+            *("pre_order_traverse", "BlockAnalyzer", "Edge", "Node", "PlaceHolderNode", "PrimFuncNode", "OutputNode"),
+            *("topo_order", "find_topo_sort_priority", "find_topo_sort", "BlockInfo", "get_reduction_blocks"),
+            *("normalize_prim_func", "get_analyzer_by_tir"),
+        ],
+        "roller.hint": ["TensorCoreExtraConfig", "Stride", "TileDict", "IntrinInfo", "Hint", "NoRasterization", "PrimFuncNode"],
+        "roller.rasterization": ["Rasterization", "NoRasterization", "Rasterization2DRow", "Rasterization2DColumn"],
+        "roller.bestfit": ["Block", "BestFit"],
+        "roller.policy": ["DefaultPolicy", "TensorCorePolicy"],
+        "roller.policy.default": ["DefaultPolicy", "BestFit", "Hint", "Stride", "TileDict", "find_topo_sort"],
+        "roller.policy.tensorcore": ["TensorCorePolicy", "DefaultPolicy", "IntrinInfo", "Rasterization2DColumn"],
+        "roller.policy.common": ["get_all_factors", "factorize", "coalesced_factor", "coalesced_tensor_shape"],
+        "roller.shape_inference": ["get_analyzer_by_tir"],
+        "roller.shape_inference.tir": [
+            *("Statement", "TensorDepNode", "DependencyAnalysis", "InputShapeInference", "region_exist_in_list"),
+            *("walk_indice", "get_analyzer_by_tir"),
+        ],
+        "template": [
+            *("BaseTemplate", "MatmulTemplate", "GEMVTemplate", "ElementwiseTemplate", "GeneralReductionTemplate"),
+            *("FlashAttentionTemplate", "ConvTemplate"),
+        ],
+        "analysis": [
+            *("IterInfo", "BlockInfo", "normalize_prim_func", "find_var_from_func", "check_func_with_dynamic"),
+            *("get_max_threads_per_block", "get_max_shared_memory_per_block", "get_root_block", "is_broadcast_epilogue"),
+            *("collect_block_iter_vars_used_in_access_region", "collect_vars_used_in_prim_expr", "detect_dominant_read"),
+            *("get_reduction_blocks", "get_coalesced_veclen"),
+        ],
+        "matmul_analysis": [
+            *("collect_vars_from_expr", "auto_inline_producers", "auto_inline_consumers", "auto_inline_consumer_chain"),
+            *("find_first_similar_region", "find_first_similar_buffer", "find_last_producer_from_buffer"),
+            *("find_arg_idx_from_buffer_chain", "IterKind", "IterTrait", "make_iter_fusion_index_map"),
+            *("detect_iter_traits", "get_index_map", "get_in_out_dtypes", "get_dequantize_block"),
+            *("is_identity_or_transpose_block", "is_identity_block", "is_transpose_block", "inline_transpose_block"),
+            *("normalize_to_matmul", "get_tensorized_func_and_tags", "get_propagate_map", "get_ladder_stage3_map"),
+            "layout_propagate_chain",
+        ],
+        "common_schedules": ["get_block", "get_output_blocks", "try_inline", "try_inline_contiguous_spatial"],
+        "utils": [
+            *("get_rasterization_code", "get_roller_hints_from_func", "get_roller_hints_from_output_nodes"),
+            *("retrieve_func_from_module", "get_tensorized_func_and_tags", "TensorCorePolicy", "DefaultPolicy", "Hint"),
+        ],
+    }
+    return {
+        f"{module} {name}": lambda module=module, name=name: type(getattr(side.module(module), name)).__name__
+        for module, names in exports.items()
+        for name in names
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Inlining
+
+
+def _residual(side: Side):
+    """A product whose result is scaled and added to something that has a stage of its own, then turned."""
+    te = side.te
+    A = te.placeholder((32, 64), name="A", dtype="float16")
+    B = te.placeholder((48, 64), name="B", dtype="float16")
+    R = te.placeholder((32, 48), name="R", dtype="float16")
+    S = te.compute((32, 64), lambda i, j: A[i, j] * te.const(2, "float16"), name="scaled")
+    k = te.reduce_axis((0, 64), name="k")
+    C = te.compute((32, 48), lambda i, j: te.sum(S[i, k] * B[j, k], axis=k), name="C")
+    H = te.compute((32, 48), lambda i, j: C[i, j] * te.const(3, "float16"), name="half")
+    Q = te.compute((32, 48), lambda i, j: R[i, j] + te.const(1, "float16"), name="shifted")
+    D = te.compute((32, 48), lambda i, j: H[i, j] + Q[i, j], name="sum")
+    T = te.compute((48, 32), lambda i, j: D[j, i], name="turned")
+    return te.create_prim_func([A, B, R, T])
+
+
+@probe
+def inlining(side: Side):
+    analysis, common, matmul = side.analysis, side.common_schedules, side.matmul_analysis
+    programs = {
+        "chain": side.chain,
+        "softmax": lambda: _softmax(side),
+        "copies": lambda: _copies(side),
+        "dequantize": lambda: _dequantize(side),
+        "residual": lambda: _residual(side),
+        "elementwise": side.elementwise,
+        "tensorized": lambda: _tensorized(side, _conv(side))[0],
+    }
+    found = {}
+    for label, make in programs.items():
+
+        def after(change, make=make):
+            sch = side.Schedule(make())
+            result = change(sch)
+            return result, sch.mod["main"].script().splitlines()
+
+        def infos(sch):
+            return analysis.normalize_prim_func(sch)
+
+        def names(found, sch):
+            return [sch.get(getattr(x, "block_rv", x)).name_hint for x in found]
+
+        def blocks(sch):
+            return list(sch.get_child_blocks(analysis.get_root_block(sch)))
+
+        def main(sch):
+            return (analysis.get_reduction_blocks(sch, blocks(sch)) or blocks(sch))[-1]
+
+        def tried(sch):
+            given = infos(sch)
+            left = common.try_inline(sch=sch, blocks=given)
+            return left is given, names(left, sch)
+
+        changes = {
+            "try_inline": tried,
+            "try_inline none": lambda sch: common.try_inline(sch, []),
+            "try_inline the first": lambda sch: names(common.try_inline(sch, infos(sch)[:1]), sch),
+            "contiguous": lambda sch: names(common.try_inline_contiguous_spatial(sch=sch, block_infos=infos(sch)), sch),
+            "contiguous None": lambda sch: common.try_inline_contiguous_spatial(sch, None),
+            "contiguous none": lambda sch: common.try_inline_contiguous_spatial(sch, []),
+            "producers": lambda sch: matmul.auto_inline_producers(sch=sch, block=main(sch)),
+            "producers skipping": lambda sch: matmul.auto_inline_producers(sch, main(sch), skip_blocks=blocks(sch)[:1]),
+            "consumers": lambda sch: matmul.auto_inline_consumers(sch=sch, block=main(sch)),
+            "consumers of the first": lambda sch: matmul.auto_inline_consumers(sch, blocks(sch)[0]),
+            "chain": lambda sch: matmul.auto_inline_consumer_chain(sch=sch, block=main(sch)),
+            "chain of the first": lambda sch: matmul.auto_inline_consumer_chain(sch, blocks(sch)[0]),
+            "transpose": lambda sch: names(matmul.inline_transpose_block(sch=sch, blocks=blocks(sch)), sch),
+            "compute_inline": lambda sch: sch.compute_inline(blocks(sch)[0]),
+            "reverse_compute_inline": lambda sch: sch.reverse_compute_inline(blocks(sch)[-1]),
+        }
+        for name, change in changes.items():
+            found[f"{label}: {name}"] = lambda change=change, after=after: after(change)
+    return found

@@ -494,7 +494,7 @@ def test_the_command_prints_the_table(capsys, port_files, monkeypatch):
     out = capsys.readouterr().out
     assert out.startswith("backend/target.py\n    122-134  determine_target ")
     assert "\ncarver/roller/node.py\n" in out
-    assert "not ported: needs compute_inline, has no caller" in out
+    assert "92-127  try_inline " in out
     assert cli.main(["porting", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     (row,) = [row for row in rows if row["name"] == "PrimFuncNode.footprint"]

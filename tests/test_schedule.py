@@ -103,8 +103,12 @@ def test_unknown_names_and_places():
         sch.get_sblock("D")
     with pytest.raises(ScheduleError, match="has 1 read regions, there is no 1"):
         sch.reindex(sch.get_sblock("C"), ("read", 1))
-    with pytest.raises(ScheduleError, match="not ported"):
-        sch.compute_inline(sch.get_sblock("B"))
+    with pytest.raises(ScheduleError, match="'C' is a reduction, which cannot be inlined"):
+        sch.compute_inline(sch.get_sblock("C"))
+    inlined = sch.get_sblock("B")
+    sch.compute_inline(inlined)
+    with pytest.raises(ScheduleError, match="not in the function any more"):
+        sch.get(inlined)
 
 
 def test_two_blocks_of_one_name():

@@ -8,7 +8,7 @@ it is being written, so the same name comes back in the next loop nest, and a cl
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .expr import (
     EQ,
@@ -108,8 +108,8 @@ class _Printer:
     def __init__(self):
         self.frames: list[_Frame] = []
         self.names: dict[object, str] = {}
-        # T and I stand for the modules.
-        self.taken: set[str] = {"T", "I"}
+        # T, I and R stand for the modules of tirx, ir and relax, cls for the module of the function.
+        self.taken: set[str] = {"T", "I", "R", "cls"}
 
     # -- scopes and names ------------------------------------------------------------------------------------------
 
@@ -148,16 +148,16 @@ class _Printer:
     def var(self, var: Var) -> str:
         if var not in self.names:
             # A variable that nothing defines: it is declared in the innermost scope that has all its uses.
-            frame = self.lowest_frame(var)
+            frame = self.lowest_frame(lambda node: _count_uses(node, var))
             self.define(var, var.name or "v", frame)
             frame.stmts.append(f"{self.names[var]} = {self.creation(var)}")
         return self.names[var]
 
     # tvm: src/tirx/script/printer/utils.h (FindLowestVarDef)
-    def lowest_frame(self, var: Var) -> _Frame:
-        total = _count_uses(self.frames[0].node, var)
+    def lowest_frame(self, count_uses: Callable[..., int]) -> _Frame:
+        total = count_uses(self.frames[0].node)
         for frame in reversed(self.frames):
-            if _count_uses(frame.node, var) == total:
+            if count_uses(frame.node) == total:
                 return frame
         return self.frames[0]
 
@@ -255,7 +255,10 @@ class _Printer:
 
     def buffer(self, buffer: Buffer) -> str:
         if buffer not in self.names:
-            raise TirError(f"buffer {buffer.name} is used, but is no argument and not allocated")
+            # Neither an argument nor allocated: a function that inlining has left broken. Declared as variables are.
+            frame = self.lowest_frame(lambda node: _count_accesses(node, buffer))
+            self.define(buffer, buffer.name or "buffer", frame)
+            frame.stmts.append(f"{self.names[buffer]} = {self.declaration(buffer, 'Buffer')}")
         return self.names[buffer]
 
     def shape(self, buffer: Buffer) -> str:
@@ -514,6 +517,16 @@ def _count_uses(node, var: Var) -> int:
     if isinstance(node, CommReducer):
         return sum(_count_uses(result, var) for result in node.result)
     return sum(_count_uses(part, var) for part in children(node))
+
+
+def _count_accesses(node, buffer: Buffer) -> int:
+    """How often a buffer is named in a statement, an expression or a function."""
+    if isinstance(node, PrimFunc):
+        return _count_accesses(node.body, buffer)
+    count = int(getattr(node, "buffer", None) is buffer)
+    if isinstance(node, SBlock):
+        count += sum(access.buffer is buffer for access in (*node.reads, *node.writes))
+    return count + sum(_count_accesses(part, buffer) for part in children(node))
 
 
 def _is_simple(buffer: Buffer) -> bool:

@@ -41,7 +41,8 @@ class _BlockRef:
     __slots__ = ("block",)
 
     def __init__(self, block: SBlock):
-        self.block = block
+        # None once the block has been inlined away.
+        self.block: SBlock | None = block
 
 
 class SBlockRV:
@@ -53,7 +54,7 @@ class SBlockRV:
         self.ref = ref
 
     def __repr__(self) -> str:
-        return f"<SBlockRV {self.ref.block.name_hint}>"
+        return f"<SBlockRV {self.ref.block.name_hint if self.ref.block else 'of a removed block'}>"
 
 
 class LoopRV:
@@ -119,8 +120,13 @@ class Schedule:
     # -- queries ------------------------------------------------------------------------------------------------------
 
     def get(self, rv: SBlockRV | LoopRV) -> SBlock | For:
-        """The block or loop behind a name."""
-        return rv.ref.block if isinstance(rv, SBlockRV) else rv.loop
+        """The block or loop behind a name. ScheduleError for a block that was inlined away."""
+        if not isinstance(rv, SBlockRV):
+            return rv.loop
+        block = rv.ref.block
+        if block is None:
+            raise ScheduleError("the block of this name is not in the function any more")
+        return block
 
     def get_sblock(self, name: str, func_name: str = "main") -> SBlockRV:
         """The one block of that name."""
@@ -187,10 +193,16 @@ class Schedule:
         transform_block_layout(self, self.get(block), index_map)
 
     def compute_inline(self, block: SBlockRV) -> None:
-        raise ScheduleError("compute_inline is not ported: nothing in carver's search needs it")
+        """Put a block into the blocks that read it; see :mod:`.compute_inline`."""
+        from .compute_inline import compute_inline
+
+        compute_inline(self, self.get(block))
 
     def reverse_compute_inline(self, block: SBlockRV) -> None:
-        raise ScheduleError("reverse_compute_inline is not ported: nothing in carver's search needs it")
+        """Put a block into the block that it reads; see :mod:`.compute_inline`."""
+        from .compute_inline import reverse_compute_inline
+
+        reverse_compute_inline(self, self.get(block))
 
     # -- structure ----------------------------------------------------------------------------------------------------
 
@@ -280,6 +292,12 @@ class Schedule:
             if ref is not None:
                 ref.block = after
                 self._refs[after] = ref
+
+    def forget(self, block: SBlock) -> None:
+        """Let the names of a removed block point nowhere."""
+        ref = self._refs.pop(block, None)
+        if ref is not None:
+            ref.block = None
 
     def _name(self, block: SBlock) -> SBlockRV:
         ref = self._refs.get(block)
