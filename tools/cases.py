@@ -479,12 +479,14 @@ def port_device(figures: dict) -> Any:
     target = dict(figures["target"])
     if figures["class"] in ("CPU", "METAL"):
         return build(arch.Target(target))
-    positive = {name: value for name, value in given.items() if name not in derived and value not in (0, [0, 0])}
+    # That it is given makes a device of the target; none is looked for on this machine then.
+    positive = {"compute_max_core": 1}
+    positive.update((name, value) for name, value in given.items() if name not in derived and value not in (0, [0, 0]))
     device = build(target, **positive)
     for name, value in given.items():
         if name in derived and getattr(device, name) != value:
-            raise AssertionError(f"{name} is {getattr(device, name)!r} on the port, {value!r} in the case")
-        if name not in positive and name not in derived:
+            raise arch.CarverError(f"the device's {name} is {value!r}, and {getattr(device, name)!r} by its target")
+        if value in (0, [0, 0]):
             setattr(device, name, value)
     return device
 

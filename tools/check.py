@@ -8,6 +8,7 @@ differs. Exit code 0: no difference, 1: drift, 2: a file is no recording.
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import sys
 from bisect import bisect_left
@@ -243,8 +244,14 @@ def replay(backend: Backend, case: dict, record: dict) -> list[Drift]:
 def known_workload(backend: Backend, case: dict, path: str) -> None:
     computation = case["computation"]
     for kind, table in (("workload", backend.workloads.WORKLOADS), ("graph", backend.workloads.GRAPHS)):
-        if kind in computation and computation[kind] not in table:
+        if kind not in computation:
+            continue
+        if computation[kind] not in table:
             raise CarverError(f"{path}: case {case['id']} names {kind} {computation[kind]!r}, which is not known")
+        try:
+            inspect.signature(table[computation[kind]]).bind(None, **computation["params"])
+        except TypeError as error:
+            raise CarverError(f"{path}: case {case['id']}: {kind} {computation[kind]!r}: {error}") from None
 
 
 def own_recordings() -> list[Path]:

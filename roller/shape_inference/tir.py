@@ -87,11 +87,7 @@ class Statement:
         if input_iter is None:
             raise NotInvertible(f"where {input_name!r} is read could not be told from what it is computed from")
         if len(found.indices) != len(input_iter):
-            raise InternalError(
-                f"the stage {self.dep_name!r} reads {input_name!r} along {len(found.indices)} axes, but the tensor of "
-                f"that name is known with {len(input_iter)}: if two tensors are called {input_name!r}, as with "
-                "with_bias, give each placeholder and each stage a name of its own"
-            )
+            raise InternalError(_why_ranks_differ(self, input_name, len(found.indices), len(input_iter)))
         axis_values = inverse_affine_iter_map(found.indices, input_iter)
         return [_value_or_anywhere(axis, axis_values) for axis in space]
 
@@ -663,6 +659,22 @@ def _merge(x: Bound, y: Bound) -> Bound:
 def _fit(values: Sequence[int], count: int) -> list[int | None]:
     """The first ``count`` values; None for those that are missing."""
     return [*values[:count], *[None] * (count - len(values))]
+
+
+def _why_ranks_differ(dep: Statement, name: str, reads: int, known: int) -> str:
+    """Mostly because two tensors have one name, as with the templates' ``with_bias``."""
+    text = f"the stage {dep.dep_name!r} reads {name!r} along {reads} axes, and it is known with {known}"
+    analyzer, sch = dep.block_analyzer, dep.block_analyzer.sch
+    blocks = sch.get_child_blocks(sch.get_sblock("root"))
+    named_so = {buffer for block in blocks for buffer in analyzer.get_buffers(block) if buffer.name == name}
+    if len(named_so) == 1:
+        return text
+    example = ", as with with_bias the bias and the stage that adds it" if name == "Bias" else ""
+    return (
+        f"{text}: {len(named_so)} tensors are called {name!r}{example}, and carver tells tensors apart by their names "
+        "(roller/shape_inference/tir.py); write the function with te and give each placeholder and each stage a name "
+        "of its own"
+    )
 
 
 def _written_buffer(dep: Statement) -> Buffer:

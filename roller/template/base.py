@@ -14,7 +14,7 @@ from ...arch import (
     is_rdna_arch,
     is_volta_arch,
 )
-from ...arch.errors import CarverError
+from ...arch.errors import CarverError, shown
 from ..hint import Hint
 from ..node import OutputNode
 from ..tir.stmt import PrimFunc
@@ -133,7 +133,7 @@ def check_positive_ints(**parameters: object) -> None:
     """BadParameter, naming it, for the first parameter that is not an int, or not positive."""
     for name, value in parameters.items():
         if not isinstance(value, int):
-            raise BadParameter(f"{name} must be an integer, not {value!r}")
+            raise BadParameter(f"{name} must be an integer, not {shown(value)}")
     for name, value in parameters.items():
         if value <= 0:
             raise BadParameter(f"{name} must be positive, not {value}")

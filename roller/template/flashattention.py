@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...arch import TileDevice
-from ...arch.errors import CarverError
+from ...arch.errors import CarverError, shown
 from ..hint import Hint
 from ..matmul_analysis import get_tensorized_func_and_tags
 from ..node import Edge, OutputNode, PrimFuncNode
@@ -51,7 +51,12 @@ class FlashAttentionTemplate(BaseTemplate):
 
         AssertionError (BadParameter) where a product does not suit the tensor cores of the current device.
         """
-        batch = self.batch_size * self.num_heads
+        try:
+            batch = self.batch_size * self.num_heads
+        except TypeError:
+            raise BadParameter(
+                f"batch_size and num_heads must be integers, got {shown(self.batch_size)} and {shown(self.num_heads)}"
+            ) from None
         scores = self._create_matmul(batch, self.seq_length, self.seq_kv_length, self.head_dim)
         values = self._create_matmul(batch, self.seq_length, self.head_dim, self.seq_kv_length)
         self.set_function([scores, values])
@@ -104,13 +109,18 @@ class FlashAttentionTemplate(BaseTemplate):
         tensorized_func, tags = get_tensorized_func_and_tags(func, self.arch.target)
         if tags is None:
             raise BadParameter(
-                f"the product {name} does not suit the tensor cores of {self.arch!r}: it needs extents of 16 and more, "
-                "dtypes that they take, and a device that has them (see carver.arch.current_arch)"
+                f"the product {name} does not suit the tensor cores of {_device_name(self.arch)}: it needs extents of "
+                "16 and more, dtypes that they take, and a device that has them (see carver.arch.current_arch)"
             )
         return PrimFuncNode(tensorized_func, name=name, tags=tags)
 
 
 # ---- Additions: nothing vendored below -----------------------------------------------------------------------------
+
+
+def _device_name(arch: TileDevice) -> str:
+    target = arch.target
+    return str(target.attrs.get("arch") or target.mcpu or target.kind.name)
 
 
 class NoMatmulParameters(CarverError, AttributeError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...arch import TileDevice
-from ...arch.errors import CarverError
+from ...arch.errors import CarverError, shown
 from ..hint import Hint
 from ..tir import te
 from ..utils import get_roller_hints_from_func
@@ -36,18 +36,22 @@ class GeneralReductionTemplate(BaseTemplate):
         """
         structure, shape = self.structure, self.shape
         if not isinstance(structure, str):
-            raise BadParameter(f"structure must be a string of S and R, not {structure!r}")
+            raise BadParameter(f"structure must be a string of S and R, not {shown(structure)}")
         if shape is None:
             raise CarverError("shape must be given with structure")
+        if not hasattr(shape, "__len__"):
+            raise CarverError(f"shape must be a list of extents, not {shown(shape)}")
         if len(structure) != len(shape):
-            raise CarverError(f"structure {structure!r} has {len(structure)} axes, but shape {shape} has {len(shape)}")
+            raise CarverError(
+                f"structure {shown(structure)} has {len(structure)} axes, but shape {shown(shape)} has {len(shape)}"
+            )
         for extent in shape:
             if not isinstance(extent, int) or extent <= 0:
-                raise CarverError(f"all extents of shape must be positive integers, {extent!r} is not")
+                raise CarverError(f"all extents of shape must be positive integers, {shown(extent)} is not")
         kinds = structure.upper()
         for kind in structure:
             if kind.upper() not in ("S", "R"):
-                raise CarverError(f"structure {structure!r} has {kind!r}, only S and R are allowed")
+                raise CarverError(f"structure {shown(structure)} has {kind!r}, only S and R are allowed")
 
         A = te.placeholder(shape=shape, dtype=self.dtype, name="A")
         out_shape = tuple(extent for kind, extent in zip(kinds, shape) if kind == "S")
