@@ -4,6 +4,8 @@ A call is: the computation built and the hints recommended. Process start and im
 each side makes one call beforehand that does not count. The two sides take turns, call by call, so that the machine's
 moods hit both. The ratio of a case is real seconds / port seconds, each the median of the repeats; by the clock, and by
 processor time, which other work on the machine does not stretch.
+
+    carver bench --python PATH --n 50
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ from pathlib import Path
 from ..arch.errors import CarverError
 from . import cases as case_module
 from . import recording
-from .record import RealCarver, case_lists, default_python, progress
+from .record import PYTHON_HELP, RealCarver, case_lists, default_python, progress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--python", metavar="PATH", help="an interpreter with tilelang==0.1.15")
+    parser.add_argument("--python", metavar="PATH", help=PYTHON_HELP)
     parser.add_argument("--cases", metavar="FILE", help="cases (JSON lines), a recording, or a list's name (all lists)")
     parser.add_argument("--n", type=int, default=200, metavar="N", help="cases to take, evenly spread; 0: all (200)")
     parser.add_argument("--repeat", type=int, default=3, metavar="R", help="calls per case and side (3)")
@@ -37,7 +39,7 @@ def chosen_cases(source: str | None, count: int) -> list[dict]:
         found = lists[source]()
     elif not Path(source).exists():
         raise CarverError(f"--cases {source}: no such file, and not one of {', '.join(lists)}")
-    elif source.endswith(".gz") or '"format"' in Path(source).open(encoding="utf-8", errors="replace").readline(2000):
+    elif b'"format"' in recording.read_bytes(Path(source))[:2000]:
         found = [case for case, _ in recording.read(source).entries]
     else:
         found = recording.read_cases(source)

@@ -417,12 +417,12 @@ def content_hash(body: bytes) -> str:
 def read_bytes(path: Path) -> bytes:
     """The file's content, unpacked, at most MAX_BYTES of it."""
     try:
-        if path.name.endswith(".gz"):
-            with gzip.open(path, "rb") as file:
-                data = file.read(MAX_BYTES + 1)
-        else:
-            with open(path, "rb") as file:
-                data = file.read(MAX_BYTES + 1)
+        # A pipe that nobody writes to would be waited for without end.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        os.set_blocking(descriptor, True)
+        with os.fdopen(descriptor, "rb") as file:
+            packed = gzip.open(file, "rb") if path.name.endswith(".gz") else file
+            data = packed.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise CarverError(f"{path}: no such recording; `carver record` makes one") from None
     except (OSError, EOFError, zlib.error) as error:
