@@ -26,6 +26,9 @@ from .common import coalesced_factor, coalesced_tensor_shape, factorize, get_all
 if TYPE_CHECKING:
     from ..arch import TileDevice
 
+    # Number of the input or output, shape of the tensor, elements per transaction, bytes per element.
+    Transfer = tuple[int, list[int], int, int]
+
 
 # vendored: carver/roller/policy/default.py:20-816
 class DefaultPolicy:
@@ -47,6 +50,7 @@ class DefaultPolicy:
         self.tags = {} if tags is None else tags
         self.rasterization = NoRasterization()
         self._unpadded: dict[PrimFuncNode, dict[int, Stride]] = {}
+        self._known_transfers: dict[PrimFuncNode, tuple[list[int], tuple[list[Transfer], list[Transfer]]]] = {}
 
     # vendored: carver/roller/policy/default.py:39-41
     @classmethod
@@ -353,24 +357,17 @@ class DefaultPolicy:
         Reductions run over their whole extent. Transactions that are not full count as full.
         """
         op_tile_map = self._get_output_tile_map(output_tile)
-        read_bytes, write_bytes = self.arch.transaction_size[1], self.arch.transaction_size[0]
         traffic = 0
         for node in reversed(self.ordered_nodes):
             node_tile = op_tile_map[node]
-            reads, writes = node.propagate_inputs(node_tile), node.propagate_outputs(node_tile)
+            read, written = node.propagate_inputs(node_tile), node.propagate_outputs(node_tile)
             for i, edge in enumerate(node.inputs):
-                source = edge.src_node
-                op_tile_map[source] = reads[i]
-                if source.is_placeholder():
-                    nbytes = (source.get_dtype().bits + 7) // 8
-                    elements = coalesced_tensor_shape(reads[i], source.get_shape(), read_bytes // nbytes)
-                    traffic += elements * nbytes
-            for edge in node.outputs:
-                if edge.dst_node.is_output():
-                    # The dtype is that of output 0, whichever output this is, as in carver.
-                    nbytes = (node.get_dtype().bits + 7) // 8
-                    written, shape = writes[edge.src_id], node.get_shape(edge.src_id)
-                    traffic += coalesced_tensor_shape(written, shape, write_bytes // nbytes) * nbytes
+                op_tile_map[edge.src_node] = read[i]
+            from_memory, to_memory = self._transfers(node)
+            for i, shape, elements, nbytes in from_memory:
+                traffic += coalesced_tensor_shape(read[i], shape, elements) * nbytes
+            for i, shape, elements, nbytes in to_memory:
+                traffic += coalesced_tensor_shape(written[i], shape, elements) * nbytes
         return traffic, op_tile_map
 
     # vendored: carver/roller/policy/default.py:434-450
@@ -626,6 +623,27 @@ class DefaultPolicy:
             added = [s for s in (2, 4, 8, 16, 32) if steps[0] < s < steps[-1] and s not in steps]
             all_steps.append(sorted(steps + added))
         return all_steps
+
+    def _transfers(self, node: PrimFuncNode) -> tuple[list[Transfer], list[Transfer]]:
+        """What a node moves from global memory (placeholders) and to it (outputs of the graph), whatever the tile."""
+        known = self._known_transfers.get(node)
+        if known is not None and known[0] == self.arch.transaction_size:
+            return known[1]
+        write_bytes, read_bytes = self.arch.transaction_size
+        from_memory: list[Transfer] = []
+        to_memory: list[Transfer] = []
+        for i, edge in enumerate(node.inputs):
+            source = edge.src_node
+            if source.is_placeholder():
+                nbytes = (source.get_dtype().bits + 7) // 8
+                from_memory.append((i, source.get_shape(), read_bytes // nbytes, nbytes))
+        for edge in node.outputs:
+            if edge.dst_node.is_output():
+                # The dtype is that of output 0, whichever output this is, as in carver.
+                nbytes = (node.get_dtype().bits + 7) // 8
+                to_memory.append((edge.src_id, node.get_shape(edge.src_id), write_bytes // nbytes, nbytes))
+        self._known_transfers[node] = [write_bytes, read_bytes], (from_memory, to_memory)
+        return from_memory, to_memory
 
     def _no_padding(self, node: PrimFuncNode) -> dict[int, Stride]:
         """No padding for any of a node's outputs: one dict for all tiles."""
