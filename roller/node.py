@@ -466,8 +466,9 @@ class PrimFuncNode(Node):
         stride_map = {} if stride_map is None else stride_map
         total = 0
         cached: list[str] = []
-        extents = self._plain_extents(shape, rstep)
-        for candidate in self._cache_candidates():
+        candidates = self._cache_candidates()
+        extents = self._plain_extents(shape, rstep) if candidates else None
+        for candidate in candidates:
             name = candidate.buffer
             if name in cached:
                 continue
