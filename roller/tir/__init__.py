@@ -8,6 +8,7 @@
 
 import sys
 
+from . import analysis, stmt_functor
 from .dtypes import DataType
 from .expr import (
     EQ,
@@ -65,6 +66,7 @@ from .expr import (
     truncdiv,
     truncmod,
 )
+from .index_map import IndexMap
 from .op import (
     abs,
     acos,
@@ -87,8 +89,8 @@ from .op import (
     cosh,
     erf,
     exp,
-    exp10,
     exp2,
+    exp10,
     floor,
     fmod,
     hypot,
@@ -99,9 +101,9 @@ from .op import (
     isnullptr,
     ldexp,
     log,
-    log10,
     log1p,
     log2,
+    log10,
     logaddexp,
     max,
     min,
@@ -129,6 +131,7 @@ from .op import (
     trace,
     trunc,
 )
+from .schedule import IRModule, Schedule
 from .stmt import (
     Bind,
     Buffer,
@@ -141,7 +144,12 @@ from .stmt import (
     SBlockRealize,
     SeqStmt,
     Stmt,
+    decl_buffer,
 )
+from .stmt import PrimFunc as _PrimFunc
+
+# The modules of tvm.tirx that are in one here.
+buffer = function = sys.modules[_PrimFunc.__module__]
 
 # Expressions nest (a sum of 200 reads is 200 nodes deep), and a walk takes several Python calls per node: the default
 # limit of 1000 calls would end at sums of about 150. TVM's walks are C++ and know no such limit.

@@ -297,7 +297,7 @@ class IndexDataTypeNormalizer:
         same_offset = bool(shape) or self.target == "int64"
         if same_offset and _all_same(shape, buffer.shape):
             return buffer
-        new = self.buffer_remap[buffer] = Buffer(buffer.name, shape, buffer.dtype, buffer.scope)
+        new = self.buffer_remap[buffer] = Buffer(buffer.name, shape, buffer.dtype, buffer.scope())
         return new
 
     def _region(self, access: BufferRegion) -> BufferRegion:

@@ -30,6 +30,11 @@ _DEFAULT_BITS = {"int": 32, "uint": 32, "float": 32, "bfloat": 16, "bool": 8, "h
 _PLAIN = re.compile(r"(int|uint|float|bfloat|bool|handle)0*([0-9]{0,3})")
 _LANES = re.compile(r"(vscalex)?0*([1-9][0-9]*)")
 
+# DLPack's numbers of the kinds; void is a handle to it.
+_HANDLE_CODE = 3
+_TYPE_CODES = {"int": 0, "uint": 1, "float": 2, "handle": _HANDLE_CODE, "bfloat": 4, "bool": 6}
+_TYPE_CODES |= {name: 7 + place for place, name in enumerate(_SPECIAL_FLOATS)}
+
 # What a message names: the most used of those that there are.
 _COMMON = ("bool", "int8", "int32", "uint8", "float16", "bfloat16", "float32", "float64")
 
@@ -146,11 +151,15 @@ class DataType(str):
         return 1
 
     @property
-    def type_code(self) -> str:
-        """The kind, as a word: "int", "uint", "float", "bfloat", "float8", ... (TVM has a number here)."""
-        return parse(self)[0]
+    def type_code(self) -> int:
+        """DLPack's number of the kind: 0 for int, 1 for uint, 2 for float, ..."""
+        base, _ = _base_and_bits(self)
+        return _TYPE_CODES.get(base, _HANDLE_CODE)
 
     @property
     def itemsize(self) -> int:
         """Bytes of one element, rounded up."""
         return (self.bits + 7) // 8
+
+    def __repr__(self) -> str:
+        return f"dtype({str(self)!r})"

@@ -194,7 +194,17 @@ class PrimExpr(ExprOp):
         return to_string(self)
 
 
-class IntImm(PrimExpr):
+# TVM has a class between for the expressions that Python's operators apply to, which are all of them here.
+PrimExprWithOp = PrimExpr
+
+
+class ConstExpr(PrimExpr):
+    """A constant."""
+
+    __slots__ = ()
+
+
+class IntImm(ConstExpr):
     """An integer or bool constant."""
 
     __slots__ = ("value",)
@@ -228,7 +238,7 @@ class IntImm(PrimExpr):
         return hash(self.value)
 
 
-class FloatImm(PrimExpr):
+class FloatImm(ConstExpr):
     """A float constant."""
 
     __slots__ = ("value",)
@@ -247,7 +257,7 @@ class FloatImm(PrimExpr):
         return self.value
 
 
-class StringImm(PrimExpr):
+class StringImm(ConstExpr):
     """A string constant."""
 
     __slots__ = ("value",)
@@ -996,12 +1006,12 @@ def _binary(op: type, a, b) -> PrimExpr:
     return folded if folded is not None else op(a, b)
 
 
-def add(a, b) -> PrimExpr:
-    return _binary(Add, a, b)
+def add(lhs, rhs) -> PrimExpr:
+    return _binary(Add, lhs, rhs)
 
 
-def sub(a, b) -> PrimExpr:
-    return _binary(Sub, a, b)
+def sub(lhs, rhs) -> PrimExpr:
+    return _binary(Sub, lhs, rhs)
 
 
 def neg(a: PrimExpr) -> PrimExpr:
@@ -1011,8 +1021,8 @@ def neg(a: PrimExpr) -> PrimExpr:
     return sub(make_zero(a.dtype), a)
 
 
-def mul(a, b) -> PrimExpr:
-    return _binary(Mul, a, b)
+def mul(lhs, rhs) -> PrimExpr:
+    return _binary(Mul, lhs, rhs)
 
 
 def div(a, b) -> PrimExpr:
@@ -1064,8 +1074,8 @@ def floordiv(a, b) -> PrimExpr:
     return _binary(FloorDiv, a, b)
 
 
-def ceildiv(a, b) -> PrimExpr:
-    a, b = _check_integers("ceildiv", a, b)
+def ceildiv(lhs, rhs) -> PrimExpr:
+    a, b = _check_integers("ceildiv", lhs, rhs)
     a, b = match_types(a, b)
     return _binary(FloorDiv, sub(add(a, b), 1), b)
 
@@ -1105,21 +1115,21 @@ def max_(a, b) -> PrimExpr:
     return _binary(Max, a, b)
 
 
-def if_then_else(condition, true_value, false_value) -> PrimExpr:
+def if_then_else(cond, t, f) -> PrimExpr:
     """The value that the condition picks; a constant condition picks at once."""
-    condition = convert(condition)
+    condition = convert(cond)
     if not dtypes.is_bool(condition.dtype):
         raise TirError(f"if_then_else takes a bool condition, got {condition} of dtype {condition.dtype}")
-    true_value, false_value = match_types(convert(true_value), convert(false_value))
+    true_value, false_value = match_types(convert(t), convert(f))
     if type(condition) is IntImm:
         return true_value if condition.value else false_value
     return Call(true_value.dtype, "tirx.if_then_else", (condition, true_value, false_value))
 
 
-def likely(condition: PrimExpr) -> PrimExpr:
-    if type(condition) is IntImm:
-        return condition
-    return Call(condition.dtype, "tirx.likely", (condition,))
+def likely(cond: PrimExpr) -> PrimExpr:
+    if type(cond) is IntImm:
+        return cond
+    return Call(cond.dtype, "tirx.likely", (cond,))
 
 
 def greater(a, b) -> PrimExpr:
@@ -1196,12 +1206,12 @@ def _shift(name: str, op: str, a, b, operation: Callable[[int, int], int]) -> Pr
     return Call(a.dtype, op, (a, b))
 
 
-def right_shift(a, b) -> PrimExpr:
-    return _shift(">>", "tirx.shift_right", a, b, int.__rshift__)
+def right_shift(x, y) -> PrimExpr:
+    return _shift(">>", "tirx.shift_right", x, y, int.__rshift__)
 
 
-def left_shift(a, b) -> PrimExpr:
-    return _shift("<<", "tirx.shift_left", a, b, int.__lshift__)
+def left_shift(x, y) -> PrimExpr:
+    return _shift("<<", "tirx.shift_left", x, y, int.__lshift__)
 
 
 def _bitwise(name: str, op: str, a, b, operation: Callable[[int, int], int]) -> PrimExpr:
@@ -1213,21 +1223,21 @@ def _bitwise(name: str, op: str, a, b, operation: Callable[[int, int], int]) -> 
     return Call(a.dtype, op, (a, b))
 
 
-def bitwise_and(a, b) -> PrimExpr:
-    return _bitwise("&", "tirx.bitwise_and", a, b, int.__and__)
+def bitwise_and(x, y) -> PrimExpr:
+    return _bitwise("&", "tirx.bitwise_and", x, y, int.__and__)
 
 
-def bitwise_or(a, b) -> PrimExpr:
-    return _bitwise("|", "tirx.bitwise_or", a, b, int.__or__)
+def bitwise_or(x, y) -> PrimExpr:
+    return _bitwise("|", "tirx.bitwise_or", x, y, int.__or__)
 
 
-def bitwise_xor(a, b) -> PrimExpr:
-    return _bitwise("^", "tirx.bitwise_xor", a, b, int.__xor__)
+def bitwise_xor(x, y) -> PrimExpr:
+    return _bitwise("^", "tirx.bitwise_xor", x, y, int.__xor__)
 
 
-def bitwise_not(a) -> PrimExpr:
-    (a,) = _check_integers_or_bools("~", a)
-    return Call(a.dtype, "tirx.bitwise_not", (a,))
+def bitwise_not(x) -> PrimExpr:
+    (x,) = _check_integers_or_bools("~", x)
+    return Call(x.dtype, "tirx.bitwise_not", (x,))
 
 
 def cast(dtype: str, value) -> PrimExpr:

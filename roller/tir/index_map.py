@@ -66,6 +66,7 @@ from .expr import (
     substitute,
     try_const_fold,
 )
+from .printer import mapping
 
 if TYPE_CHECKING:
     import numpy as np
@@ -392,8 +393,7 @@ class IndexMap:
         return IndexMap(output_vars, inverse_exprs), padding_predicate
 
     def __repr__(self) -> str:
-        initial = ", ".join(var.name for var in self.initial_indices)
-        return f"IndexMap(({initial}) -> ({', '.join(map(str, self.final_indices))}))"
+        return mapping(self.initial_indices, self.final_indices)
 
 
 # tvm: src/tirx/ir/index_map.cc (Substitute)

@@ -82,7 +82,7 @@ def reindex(sch: Schedule, block: SBlock, buffer: tuple[str, int]) -> SBlock:
     # Step 2. The stage's buffer has one dimension per iterator that the indices use.
     used = [iter_var for iter_var in block.iter_vars if iter_var.var in covered]
     shape = [add(iter_var.dom.min, iter_var.dom.extent) for iter_var in used]
-    stage_buffer = Buffer(target.name + "_reindex", shape, target.dtype, target.scope)
+    stage_buffer = Buffer(target.name + "_reindex", shape, target.dtype, target.scope())
 
     # Step 3. Where the stage goes: before the nest that reads, after the nest that writes.
     outermost = place.loops[0] if place.loops else place.realize
@@ -334,7 +334,7 @@ def transform_layout(sch: Schedule, block: SBlock, buffer: tuple[str, int], inde
         raise ScheduleError(f"the layout {index_map} leaves gaps in {old_buffer.name}: {padding_predicate}")
 
     new_shape = index_map.map_shape(old_buffer.shape, analyzer)
-    new_buffer = Buffer(old_buffer.name, new_shape, old_buffer.dtype, old_buffer.scope)
+    new_buffer = Buffer(old_buffer.name, new_shape, old_buffer.dtype, old_buffer.scope())
     rewriter = _TransformLayoutRewriter(old_buffer, new_buffer, index_map)
     new_scope = rewriter.visit_block(scope)
     sch.replace(scope, new_scope, rewriter.rewritten)

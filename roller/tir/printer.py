@@ -282,8 +282,8 @@ class _Printer:
             parts.append(f'"{buffer.dtype}"')
         if data is not None:
             parts.append(f"data={data}")
-        if buffer.scope != "global":
-            parts.append(f'scope="{buffer.scope}"')
+        if buffer.scope() != "global":
+            parts.append(f'scope="{buffer.scope()}"')
         return f"T.{method}({', '.join(parts)})"
 
     def region(self, access: BufferRegion) -> str:
@@ -530,7 +530,7 @@ def _count_accesses(node, buffer: Buffer) -> int:
 
 
 def _is_simple(buffer: Buffer) -> bool:
-    return buffer.scope == "global" and not any(undefined_vars(extent) for extent in buffer.shape)
+    return buffer.scope() == "global" and not any(undefined_vars(extent) for extent in buffer.shape)
 
 
 def _repeats_loop(iter_var: IterVar, value: PrimExpr, loops: dict[Var, For]) -> bool:
@@ -568,6 +568,13 @@ def expression(expr: PrimExpr | BufferRegion) -> str:
     """An expression or a region in TVMScript's style, as ``print(expr)`` shows it."""
     printer = _ExpressionPrinter()
     return printer.region(expr) if isinstance(expr, BufferRegion) else printer.expr(expr)
+
+
+def mapping(parameters: Sequence[Var], values: Sequence[PrimExpr]) -> str:
+    """An index map in TVMScript's style."""
+    printer = _ExpressionPrinter()
+    names = [printer.define_var(parameter) for parameter in parameters]
+    return f"T.index_map(lambda {', '.join(names)}: {_tuple([printer.expr(value) for value in values])})"
 
 
 def script(func: PrimFunc) -> str:

@@ -7,7 +7,7 @@ its name through rewrites; what stands behind it is asked with :meth:`Schedule.g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .expr import IterVar, TirError, undefined_vars
@@ -19,19 +19,43 @@ class ScheduleError(TirError):
     """A schedule step that TVM refuses too."""
 
 
+class GlobalVar(str):
+    """The name of a function of a module."""
+
+    __slots__ = ()
+
+    @property
+    def name_hint(self) -> str:
+        return str(self)
+
+
 class IRModule:
     """Functions by name. Carver's modules hold one, called "main"."""
 
-    def __init__(self, functions: dict[str, PrimFunc]):
-        self.functions = dict(functions)
+    def __init__(self, functions: Mapping[str, PrimFunc] | None = None):
+        self.functions = {GlobalVar(name): func for name, func in (functions or {}).items()}
+
+    @classmethod
+    def from_expr(cls, expr: PrimFunc) -> IRModule:
+        """The module of one function, under its ``global_symbol`` or as "main"."""
+        return cls({expr.attrs.get("global_symbol", "main"): expr})
 
     def __getitem__(self, name: str) -> PrimFunc:
         return self.functions[name]
 
     def __setitem__(self, name: str, func: PrimFunc) -> None:
-        self.functions[name] = func
+        self.functions[GlobalVar(name)] = func
 
-    def get_global_vars(self) -> list[str]:
+    def __contains__(self, name: str) -> bool:
+        return name in self.functions
+
+    def get_global_var(self, name: str) -> GlobalVar:
+        """The name of a function. ScheduleError where there is none of that name."""
+        if name not in self.functions:
+            raise ScheduleError(f"the module has no function {name!r}, it has {', '.join(self.functions) or 'none'}")
+        return GlobalVar(name)
+
+    def get_global_vars(self) -> list[GlobalVar]:
         return list(self.functions)
 
 
@@ -90,9 +114,8 @@ class Dependency:
 class Schedule:
     """The blocks of one function, and the rewrites that carver uses. Errors are ScheduleError."""
 
-    def __init__(self, func: PrimFunc | IRModule):
-        if isinstance(func, IRModule):
-            func = func["main"]
+    def __init__(self, mod: PrimFunc | IRModule):
+        func = mod["main"] if isinstance(mod, IRModule) else mod
         if not func.is_known_well_formed:
             verify_well_formed(func)
             func.is_known_well_formed = True
@@ -113,22 +136,26 @@ class Schedule:
     def func(self) -> PrimFunc:
         return self.mod["main"]
 
+    def show(self) -> None:
+        """Print the function."""
+        self.func.show()
+
     def __repr__(self) -> str:
         names = [realize.block.name_hint for realize in child_realizes(self.func.body.block.body)]
         return f"<Schedule, blocks {', '.join(names)}>"
 
     # -- queries ------------------------------------------------------------------------------------------------------
 
-    def get(self, rv: SBlockRV | LoopRV) -> SBlock | For:
+    def get(self, rand_var_or_sref: SBlockRV | LoopRV) -> SBlock | For:
         """The block or loop behind a name. ScheduleError for a block that was inlined away."""
-        if not isinstance(rv, SBlockRV):
-            return rv.loop
-        block = rv.ref.block
+        if not isinstance(rand_var_or_sref, SBlockRV):
+            return rand_var_or_sref.loop
+        block = rand_var_or_sref.ref.block
         if block is None:
             raise ScheduleError("the block of this name is not in the function any more")
         return block
 
-    def get_sblock(self, name: str, func_name: str = "main") -> SBlockRV:
+    def get_sblock(self, name: str, func_name: str | None = None) -> SBlockRV:
         """The one block of that name."""
         found = [place.realize.block for place in self._places() if place.realize.block.name_hint == name]
         if not found:
@@ -136,6 +163,10 @@ class Schedule:
         if len(found) > 1:
             raise ScheduleError(f"{len(found)} blocks are called {name!r}: give each stage a name of its own")
         return self._name(found[0])
+
+    def block_of(self, block: SBlockRV | str) -> SBlock:
+        """The block behind a name of either kind: all that take a block take the text of its name too."""
+        return self.get(self.get_sblock(block) if isinstance(block, str) else block)
 
     # tvm: src/s_tir/schedule/primitive/get_block_loop.cc (GetChildBlocks)
     def get_child_blocks(self, block_or_loop: SBlockRV | LoopRV) -> list[SBlockRV]:
@@ -145,28 +176,28 @@ class Schedule:
     # tvm: src/s_tir/schedule/primitive/get_block_loop.cc (GetLoops)
     def get_loops(self, block: SBlockRV) -> list[LoopRV]:
         """The loops around a block, from the outside in."""
-        return [LoopRV(loop) for loop in self.place(self.get(block)).loops]
+        return [LoopRV(loop) for loop in self.place(self.block_of(block)).loops]
 
     # tvm: src/s_tir/schedule/analysis/analysis.cc (GetProducers)
     def get_producers(self, block: SBlockRV) -> list[SBlockRV]:
         """The blocks of the same scope that write what this one reads or writes, each once."""
-        this = self.get(block)
+        this = self.block_of(block)
         edges = [edge for edge in self.dependencies(self._scope_of(this)) if edge.dst is this]
         return [self._name(other) for other in _once(edge.src for edge in edges if edge.kind in ("RAW", "WAW"))]
 
     # tvm: src/s_tir/schedule/analysis/analysis.cc (GetConsumers)
     def get_consumers(self, block: SBlockRV) -> list[SBlockRV]:
         """The blocks of the same scope that read or write what this one writes, each once."""
-        this = self.get(block)
+        this = self.block_of(block)
         edges = [edge for edge in self.dependencies(self._scope_of(this)) if edge.src is this]
         return [self._name(other) for other in _once(edge.dst for edge in edges if edge.kind in ("RAW", "WAW"))]
 
     # tvm: src/s_tir/schedule/analysis/analysis.cc (GetOutputBlocks)
-    def get_output_blocks(self, scope: SBlockRV) -> list[SBlockRV]:
+    def get_output_blocks(self, scope_block: SBlockRV) -> list[SBlockRV]:
         """The blocks inside a scope that write a buffer the scope does not allocate."""
-        scope_block = self.get(scope)
-        allocated = set(scope_block.alloc_buffers)
-        blocks = [realize.block for realize in child_realizes(scope_block.body)]
+        scope = self.block_of(scope_block)
+        allocated = set(scope.alloc_buffers)
+        blocks = [realize.block for realize in child_realizes(scope.body)]
         return [self._name(block) for block in blocks if any(w.buffer not in allocated for w in block.writes)]
 
     # -- rewrites -----------------------------------------------------------------------------------------------------
@@ -178,31 +209,31 @@ class Schedule:
         """
         from .layout import reindex
 
-        return self._name(reindex(self, self.get(block), buffer))
+        return self._name(reindex(self, self.block_of(block), buffer))
 
     def transform_layout(self, block: SBlockRV, buffer: tuple[str, int], index_map) -> None:
         """Change the layout of one of a block's buffers; see :mod:`.layout`."""
         from .layout import transform_layout
 
-        transform_layout(self, self.get(block), buffer, index_map)
+        transform_layout(self, self.block_of(block), buffer, index_map)
 
     def transform_block_layout(self, block: SBlockRV, index_map) -> None:
         """Change a block's iterators and loops; see :mod:`.layout`."""
         from .layout import transform_block_layout
 
-        transform_block_layout(self, self.get(block), index_map)
+        transform_block_layout(self, self.block_of(block), index_map)
 
     def compute_inline(self, block: SBlockRV) -> None:
         """Put a block into the blocks that read it; see :mod:`.compute_inline`."""
         from .compute_inline import compute_inline
 
-        compute_inline(self, self.get(block))
+        compute_inline(self, self.block_of(block))
 
     def reverse_compute_inline(self, block: SBlockRV) -> None:
         """Put a block into the block that it reads; see :mod:`.compute_inline`."""
         from .compute_inline import reverse_compute_inline
 
-        reverse_compute_inline(self, self.get(block))
+        reverse_compute_inline(self, self.block_of(block))
 
     # -- structure ----------------------------------------------------------------------------------------------------
 

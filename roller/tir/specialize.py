@@ -32,7 +32,7 @@ def specialize(func: PrimFunc, param_map: Mapping[Var, object]) -> PrimFunc:
     for buffer in (*func.buffer_map.values(), *_allocated(func.body)):
         shape = [_fold(extent, var_map) for extent in buffer.shape]
         if any(new is not old for new, old in zip(shape, buffer.shape)):
-            buffers[buffer] = Buffer(buffer.name, shape, buffer.dtype, buffer.scope)
+            buffers[buffer] = Buffer(buffer.name, shape, buffer.dtype, buffer.scope())
 
     buffer_map = {var: buffers.get(buffer, buffer) for var, buffer in func.buffer_map.items()}
     params = [param for param in func.params if param not in var_map]

@@ -27,13 +27,20 @@ from .expr import (
 class Buffer:
     """A tensor in memory: a name, a shape (expressions, in elements) and a dtype. Two buffers are never equal."""
 
-    __slots__ = ("name", "shape", "dtype", "scope")
+    __slots__ = ("name", "shape", "dtype", "storage_scope")
 
     def __init__(self, name: str, shape: Sequence, dtype: str, scope: str = "global"):
         self.name = name
         self.shape = tuple(convert(extent) for extent in shape)
         self.dtype = DataType(dtype)
-        self.scope = scope
+        self.storage_scope = scope
+
+    def scope(self) -> str:
+        """Where the buffer lies: "global", "shared", ..."""
+        return self.storage_scope
+
+    def same_as(self, other) -> bool:
+        return self is other
 
     def offset_of(self, indices: Sequence[PrimExpr]) -> list[PrimExpr]:
         """The element offset of an index in row-major order, as a list of one expression (as TVM gives it)."""
@@ -41,8 +48,17 @@ class Buffer:
 
         return [elem_offset(self.name, self.shape, indices)]
 
+    def __str__(self) -> str:
+        return self.name
+
     def __repr__(self) -> str:
         return f"<Buffer {self.name}[{', '.join(map(str, self.shape))}] {self.dtype}>"
+
+
+def decl_buffer(shape, dtype: str | None = None, name: str = "buffer", scope: str = "global") -> Buffer:
+    """A buffer as ``tvm.tirx.decl_buffer`` makes one: float32 when no dtype is given; one extent needs no tuple."""
+    extents = (shape,) if isinstance(shape, (PrimExpr, int)) else shape
+    return Buffer(name, extents, "float32" if dtype is None else dtype, scope)
 
 
 class BufferRegion:
@@ -271,13 +287,26 @@ class PrimFunc:
         # Whether a schedule has found the body well-formed, or made it of one that was.
         self.is_known_well_formed = False
 
-    def with_attr(self, key: str, value) -> PrimFunc:
-        func = PrimFunc(self.params, self.buffer_map, self.body, self.attrs | {key: value})
+    def with_attr(self, attr_key_or_dict: str | Mapping, attr_value=None) -> PrimFunc:
+        """The function with an attribute more, or all those of a dict."""
+        more = attr_key_or_dict if isinstance(attr_key_or_dict, Mapping) else {attr_key_or_dict: attr_value}
+        return self._with(self.attrs | dict(more))
+
+    def with_attrs(self, attr_map: Mapping) -> PrimFunc:
+        """The function with the attributes of a dict too."""
+        return self._with(self.attrs | dict(attr_map))
+
+    def without_attr(self, attr_key: str) -> PrimFunc:
+        """The function without an attribute, whether it has it or not."""
+        return self._with({key: value for key, value in self.attrs.items() if key != attr_key})
+
+    def _with(self, attrs: dict) -> PrimFunc:
+        func = PrimFunc(self.params, self.buffer_map, self.body, attrs)
         func.is_known_well_formed = self.is_known_well_formed
         return func
 
-    def with_body(self, body: SBlockRealize) -> PrimFunc:
-        return PrimFunc(self.params, self.buffer_map, body, self.attrs)
+    def with_body(self, new_body: SBlockRealize) -> PrimFunc:
+        return PrimFunc(self.params, self.buffer_map, new_body, self.attrs)
 
     def specialize(self, param_map: Mapping[Var, object]) -> PrimFunc:
         """The function with values put for symbolic extents (src/tirx/ir/specialize.cc).
@@ -293,6 +322,13 @@ class PrimFunc:
         from .printer import script
 
         return script(self)
+
+    def show(self) -> None:
+        """Print the function."""
+        print(self.script())
+
+    def same_as(self, other) -> bool:
+        return self is other
 
     def __repr__(self) -> str:
         return self.script()

@@ -18,6 +18,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 
@@ -604,6 +605,10 @@ def extern(*args, **kwargs):
 def extern_primfunc(*args, **kwargs):
     """Refused, as extern is."""
     raise TirError("te.extern_primfunc is not supported: write the computation as te.compute")
+
+
+# The modules of tvm.te, all in this one.
+tensor = operation = tag = sys.modules[__name__]
 
 
 # --------------------------------------------------------------------------------------------------------------------
