@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ..arch.errors import CarverError
 from ..bestfit import BestFit
 from ..roller.hint import Hint, Stride, TileDict
-from ..roller.node import MissingPart, Node, OutputNode, PrimFuncNode, find_topo_sort, shape_product
+from ..roller.node import Edge, MissingPart, Node, OutputNode, PrimFuncNode, find_topo_sort, shape_product
 from ..roller.rasterization import NoRasterization, Rasterization
 from ..roller.tir.stmt import PrimFunc
 from .common import coalesced_factor, coalesced_tensor_shape, factorize, get_all_factors
@@ -49,7 +49,9 @@ class DefaultPolicy:
         self.arch = arch
         self.tags = {} if tags is None else tags
         self.rasterization = NoRasterization()
+        # What is the same for all tiles, by node; see `_no_padding`, `_inner_edges`, `_transfers`.
         self._unpadded: dict[PrimFuncNode, dict[int, Stride]] = {}
+        self._known_inner_edges: dict[PrimFuncNode, tuple[list[Edge], list[Edge]]] = {}
         self._known_transfers: dict[PrimFuncNode, tuple[list[int], tuple[list[Transfer], list[Transfer]]]] = {}
 
     # vendored: carver/roller/policy/default.py:39-41
@@ -215,7 +217,7 @@ class DefaultPolicy:
         for node in self.output_nodes:
             shape = node.get_space_dim()
             if len(tile) > min(len(shape), len(first_shape)):
-                raise MissingPart(f"the tile {tile} has more axes than the output {node.name!r}, whose space is {shape}")
+                raise MissingPart(f"the tile {tile} has more axes than the output {node.name!r} has: {shape}")
             if shape is first_shape:
                 tile_map[node] = [*tile]
                 continue
@@ -394,16 +396,17 @@ class DefaultPolicy:
             internal_bytes, cached_tensors_map[node] = self.infer_node_smem_usage(td, node)
             allocator.free(allocator.malloc(internal_bytes))
             processed.add(node)
-            for edge in node.inputs:
+            from_nodes, to_nodes = self._inner_edges(node)
+            for edge in from_nodes:
                 source, source_id = edge.src_node, edge.src_id
-                if not source.is_placeholder() and can_free(source, source_id):
+                if can_free(source, source_id):
                     if (source, source_id) not in block_map:
                         message = f"{node!r} takes output {source_id} of {source!r} twice, and carver frees it so"
                         raise UsedTwice(message)
                     allocator.free(block_map.pop((source, source_id)))
-            for edge in node.outputs:
+            for edge in to_nodes:
                 handed_on = (node, edge.src_id)
-                if not edge.dst_node.is_output() and handed_on not in block_map:
+                if handed_on not in block_map:
                     stride = td.output_strides_map[node][len(node.inputs) + edge.src_id]
                     elements = stride.compute_elements_from_shape(td.get_tile(node))
                     element_bytes = (node.get_dtype(edge.src_id).bits + 7) // 8
@@ -533,15 +536,17 @@ class DefaultPolicy:
         cur_threads = [1] * ndim
         reduce_thread = dict.fromkeys(rsteps, 1)
 
+        bandwidth = self.arch.bandwidth
+        output_shapes = [node.extents_of(buffer) for buffer in node.output_buffers]
+
         def score(thread: list[int]) -> float:
             # Time to read a thread's share from shared memory and to write the block's results; less is better.
-            per_thread = [math.ceil(tile[i] / thread[i]) for i in range(ndim)]
-            regions = node.propagate_inputs(per_thread)
+            per_thread = [math.ceil(extent / count) for extent, count in zip(tile, thread)]
             total = 0
-            for i in range(len(node.input_buffers)):
-                total += shape_product(regions[i]) / self.arch.bandwidth[1]
-            for buffer in node.output_buffers:
-                total += coalesced_tensor_shape(thread, node.extents_of(buffer), 8) / self.arch.bandwidth[0]
+            for region in node.propagate_inputs(per_thread):
+                total += shape_product(region) / bandwidth[1]
+            for shape in output_shapes:
+                total += coalesced_tensor_shape(thread, shape, 8) / bandwidth[0]
             return total
 
         for factor in reversed(factorize(block_size)):
@@ -644,6 +649,15 @@ class DefaultPolicy:
                 to_memory.append((edge.src_id, node.get_shape(edge.src_id), write_bytes // nbytes, nbytes))
         self._known_transfers[node] = [write_bytes, read_bytes], (from_memory, to_memory)
         return from_memory, to_memory
+
+    def _inner_edges(self, node: PrimFuncNode) -> tuple[list[Edge], list[Edge]]:
+        """The edges between a node and others that compute: its inputs' and its outputs'."""
+        edges = self._known_inner_edges.get(node)
+        if edges is None:
+            from_nodes = [edge for edge in node.inputs if not edge.src_node.is_placeholder()]
+            to_nodes = [edge for edge in node.outputs if not edge.dst_node.is_output()]
+            edges = self._known_inner_edges[node] = from_nodes, to_nodes
+        return edges
 
     def _no_padding(self, node: PrimFuncNode) -> dict[int, Stride]:
         """No padding for any of a node's outputs: one dict for all tiles."""
