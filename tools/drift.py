@@ -2,6 +2,7 @@
 
     carver drift TREE      a folder tilelang/, a checkout around it, or carver/ itself
     carver drift WHEEL     a wheel file, read where it lies; nothing of it is unpacked, imported or run
+    carver drift ../tilelang/tilelang
 
 Definitions are compared by their syntax, so comments, docstrings and formatting do not count; imports do not either.
 Against the pinned facts of 0.1.15 a definition is

@@ -577,6 +577,7 @@ def _predecessors(begin: Start, tile: Tile) -> Iterator[tuple[str, int, Tile, in
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_computation(parser, _add_own)
+    parser.epilog = f"{parser.epilog} --tile {_EXAMPLES['matmul']}"
 
 
 # A tile for the example of each template.
@@ -595,7 +596,7 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tile", type=tile_text, nargs="+", required=True, metavar="N", help="extents of the tile, one per space axis"
     )
-    parser.add_argument("--topk", type=size, default=10, metavar="N", help="of so many hints (default: 10)")
+    parser.add_argument("--topk", type=size, default=10, metavar="N", help="hints to ask for (default: 10)")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     add_width(parser)
 

@@ -195,6 +195,7 @@ def dtype(text: str) -> str:
 def add_computation(parser: argparse.ArgumentParser, more=None) -> None:
     """Add ``TEMPLATE`` and its parameters, and the device; ``more(parser)`` adds a command's own arguments."""
     commands = parser.add_subparsers(dest="template", metavar="TEMPLATE", required=True)
+    parser.epilog = f"{parser.prog} TEMPLATE --help tells more. An example:\n  {parser.prog} {TEMPLATES[0].example}"
     for template in TEMPLATES:
         example = f"example:\n  {parser.prog} {template.example}"
         sub = commands.add_parser(template.name, aliases=template.aliases, help=template.help, epilog=example)

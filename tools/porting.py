@@ -72,7 +72,7 @@ def check_all(facts: Facts, files: list[PortFile], rows: list[Row], vendor: str 
     if DOCUMENT.is_file():
         problems += check_document(DOCUMENT.read_text(encoding="utf-8"), rows, files)
     tree = vendored.find_tree(vendor)
-    against = "no TileLang sources at hand, so against the pinned facts only"
+    against = "against the pinned facts only, with no TileLang sources at hand"
     if tree is not None and tree.version in (vendored.PINNED_VERSION, None):
         problems += check_facts(facts, tree)
         against = f"against the pinned facts, and these against {tree.label()}"
@@ -400,7 +400,7 @@ def write(rows: list[Row], files: list[PortFile]) -> int:
     try:
         text = DOCUMENT.read_text(encoding="utf-8")
     except OSError:
-        raise CarverError(f"{DOCUMENT}: not here; run from a checkout of the repository") from None
+        raise CarverError(f"{DOCUMENT}: not in this installation: install a clone with pip install -e") from None
     for part in PARTS:
         before, _, after = split_document(text, part)
         begin, end = marker(part)

@@ -556,7 +556,7 @@ def read_facts(path: Path = FACTS_FILE) -> Facts:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
-        raise CarverError(f"{path}: the pinned facts are not here; run from a checkout of the repository") from None
+        raise CarverError(f"{path}: not in this installation: install a clone with pip install -e") from None
     except (ValueError, RecursionError) as error:
         raise CarverError(f"{path}: not JSON: {error}") from None
     try:

@@ -3,6 +3,15 @@
 Without --cases the lists of fixtures/case_lists.py are recorded again, each into fixtures/NAME.jsonl and, for its long
 searches, fixtures/NAME_large.jsonl.gz. With --cases FILE (JSON lines) or --cases NAME only those are.
 Existing recordings are replaced only with --update, and a file is written whole or not at all.
+
+A case is one line: an id, the computation, the figures of the device, and how many hints to ask for.
+  {"id": "mine", "computation": {"template": "matmul", "params": {"M": 512, "N": 512, "K": 512}},
+   "device": {"class": "CUDA", ...}, "topk": 10}
+device("a100") of fixtures/devices.py gives the figures. A function or a graph of one's own goes into the tables of
+fixtures/workloads.py and is named there: "workload" or "graph" in the place of "template".
+
+    carver record --python PATH --cases mine.cases.jsonl --out mine.jsonl
+    carver record --python PATH --cases graphs --update
 """
 
 from __future__ import annotations
@@ -27,6 +36,7 @@ from ..arch.errors import CarverError
 from . import recording
 
 TILELANG = "0.1.15"
+PYTHON_HELP = f"an interpreter with tilelang=={TILELANG} (or $CARVER_REAL_PYTHON)"
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = Path(__file__).resolve().parent / "real_carver.py"
 
@@ -39,7 +49,7 @@ CASES_PER_PROCESS = 2000
 def fixtures_folder() -> Path:
     folder = ROOT / "fixtures"
     if not (folder / "case_lists.py").is_file():
-        raise CarverError("the fixtures are not beside this installation: run from a checkout of the repository")
+        raise CarverError("no fixtures in this installation: install a clone of the repository with pip install -e")
     return folder
 
 
@@ -278,7 +288,7 @@ def record_list(real: RealCarver, name: str, folder: Path, update: bool, times: 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--python", metavar="PATH", help="an interpreter with tilelang==" + TILELANG)
+    parser.add_argument("--python", metavar="PATH", help=PYTHON_HELP)
     parser.add_argument("--cases", metavar="FILE", help="a file of cases (JSON lines) or the name of one of our lists")
     parser.add_argument("--out", metavar="FILE", help="where to write; .gz compresses (needed with a file of cases)")
     parser.add_argument("--update", action="store_true", help="replace recordings that exist")

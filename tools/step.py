@@ -1,6 +1,6 @@
 """Walk a search in the terminal, event by event: each tile taken, visited, rejected, ranked.
 
-Commands are read from standard input, so a walk can be scripted: printf 'r\nu\ne\n' | carver step ...
+Commands are read from standard input, so a walk can be scripted: printf '%s\\n' r u e | carver step ...
 """
 
 from __future__ import annotations
