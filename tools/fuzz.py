@@ -49,6 +49,7 @@ OUTCOMES = {
     "differ": "differ",
     "fault": "the port fails by an error that is no refusal",
     "port time": "the port runs over the limit, the real carver does not",
+    "gave up": "differ where the real carver's solver runs out of its budget (no failure)",
     "real died": "the real carver crashes (not compared)",
     "real time": "the real carver runs over the limit (not compared)",
 }
