@@ -273,6 +273,8 @@ class Var(PrimExpr):
     __slots__ = ("name",)
 
     def __init__(self, name: str, dtype: str = "int32"):
+        if not isinstance(name, str):
+            raise TirError(f"the name of a variable is a string, got {name!r}")
         self.dtype = dtype
         self.name = name
 
@@ -383,11 +385,22 @@ class GE(CmpExpr):
     __slots__ = ()
 
 
-class And(CmpExpr):
+class LogicalExpr(CmpExpr):
+    """A binary node on bools."""
+
+    __slots__ = ()
+
+    def __init__(self, a: PrimExpr, b: PrimExpr):
+        super().__init__(a, b)
+        if self.a.dtype != "bool" and not dtypes.is_bool(self.a.dtype):
+            raise TirError(f"{type(self).__name__} takes bools, got operands of dtype {self.a.dtype}")
+
+
+class And(LogicalExpr):
     __slots__ = ()
 
 
-class Or(CmpExpr):
+class Or(LogicalExpr):
     __slots__ = ()
 
 
@@ -397,6 +410,8 @@ class Not(PrimExpr):
     def __init__(self, a: PrimExpr):
         self.dtype = "bool"
         self.a = a if isinstance(a, PrimExpr) else convert(a)
+        if self.a.dtype != "bool" and not dtypes.is_bool(self.a.dtype):
+            raise TirError(f"Not takes a bool, got {self.a} of dtype {self.a.dtype}")
 
 
 class Select(PrimExpr):
@@ -406,6 +421,8 @@ class Select(PrimExpr):
 
     def __init__(self, condition, true_value, false_value):
         condition, true_value, false_value = convert(condition), convert(true_value), convert(false_value)
+        if not dtypes.is_bool(condition.dtype):
+            raise TirError(f"Select takes a bool condition, got {condition} of dtype {condition.dtype}")
         if true_value.dtype != false_value.dtype:
             raise TirError(f"Select takes values of one dtype, got {true_value.dtype} and {false_value.dtype}")
         self.dtype = true_value.dtype
@@ -418,6 +435,9 @@ class Cast(PrimExpr):
     __slots__ = ("value",)
 
     def __init__(self, dtype: str, value):
+        if type(dtype) is not str:
+            dtype = str(dtypes.DataType(dtype))
+        dtypes.parse(dtype)
         self.dtype = dtype
         self.value = convert(value)
 
@@ -441,6 +461,8 @@ class Let(PrimExpr):
         self.value = convert(value)
         self.body = convert(body)
         self.dtype = self.body.dtype
+        if self.value.dtype != var.dtype:
+            raise TirError(f"Let gives {var.name} of dtype {var.dtype} a value of dtype {self.value.dtype}")
 
 
 class Range:
@@ -1077,7 +1099,7 @@ def floordiv(a, b) -> PrimExpr:
 def ceildiv(lhs, rhs) -> PrimExpr:
     a, b = _check_integers("ceildiv", lhs, rhs)
     a, b = match_types(a, b)
-    return _binary(FloorDiv, sub(add(a, b), 1), b)
+    return _binary(FloorDiv, sub(add(a, b), make_const(a.dtype, 1)), b)
 
 
 def floormod(a, b) -> PrimExpr:
@@ -1126,7 +1148,8 @@ def if_then_else(cond, t, f) -> PrimExpr:
     return Call(true_value.dtype, "tirx.if_then_else", (condition, true_value, false_value))
 
 
-def likely(cond: PrimExpr) -> PrimExpr:
+def likely(cond) -> PrimExpr:
+    cond = convert(cond)
     if type(cond) is IntImm:
         return cond
     return Call(cond.dtype, "tirx.likely", (cond,))

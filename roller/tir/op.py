@@ -257,7 +257,9 @@ def _rounding(name: str, x, fold: Callable[[float], float]) -> PrimExpr:
     if dtypes.parse(x.dtype)[0] in ("int", "uint", "bool"):
         return x
     if type(x) is FloatImm:
-        return FloatImm(x.dtype, fold(x.value) if math.isfinite(x.value) else x.value)
+        # What rounds to zero keeps its sign.
+        folded = math.copysign(fold(x.value), x.value) if math.isfinite(x.value) else x.value
+        return FloatImm(x.dtype, folded)
     return Call(x.dtype, "tirx." + name, (x,))
 
 
