@@ -3,6 +3,9 @@
 Without PATH all recordings in fixtures/ are replayed, and must fit the case lists they came from. A report says per
 case what moved (rank a -> b), changed (field old -> new), appeared or went, starting at the first visited tile that
 differs. Exit code 0: no difference, 1: drift, 2: a file is no recording.
+
+    carver check
+    carver check mine.jsonl --case matmul
 """
 
 from __future__ import annotations
@@ -296,6 +299,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.show < 1:
         raise CarverError(f"--show {args.show}: must be positive")
+    fixtures_folder()  # cases may name its functions
     recordings = [recording.read(path) for path in (args.paths or own_recordings())]
     complaints = [] if args.paths else stale(recordings)
     backend = case_module.port_backend()

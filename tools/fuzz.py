@@ -7,6 +7,8 @@ printed with its first differences and its line of a case list; --save writes th
 
 Where the real carver dies or runs over the limit there is nothing to compare with: such cases are counted apart.
 Exit code 0: no difference, 1: some, 2: it cannot be run.
+
+    carver fuzz --n 100 --graphs 20 --expressions 1000 --python PATH
 """
 
 from __future__ import annotations
