@@ -228,12 +228,13 @@ class _Printer:
         raise TirError(f"cannot write a {kind.__name__}")
 
     def reduce(self, expr: Reduce) -> str:
+        reducer = self.reducer(expr.combiner)
         source = ", ".join(map(self.expr, expr.source))
         init = ", ".join(map(self.expr, expr.init))
         axis = ", ".join(f"T.iter_var({self.var(a.var)}, {self.range(a.dom)}, \"CommReduce\", \"\")" for a in expr.axis)
         condition = self.expr(expr.condition)
         return (
-            f"T.reduce({self.reducer(expr.combiner)}, source=[{source}], init=[{init}], axis=[{axis}], "
+            f"T.reduce({reducer}, source=[{source}], init=[{init}], axis=[{axis}], "
             f"condition={condition}, value_index={expr.value_index})"
         )
 
