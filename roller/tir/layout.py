@@ -38,7 +38,7 @@ from .expr import (
     undefined_vars,
 )
 from .index_map import IndexMap, substitute_with_data_type_legalization
-from .schedule import LoopRV, SBlockRV, Schedule, ScheduleError, child_realizes, replace_stmt, walk_places
+from .schedule import LoopRV, Place, SBlockRV, Schedule, ScheduleError, child_realizes, replace_stmt, walk_places
 from .stmt import Bind, Buffer, BufferRegion, BufferStore, For, SBlock, SBlockRealize, SeqStmt, Stmt
 
 
@@ -328,14 +328,18 @@ def transform_layout(sch: Schedule, block: SBlock, buffer: tuple[str, int], inde
     if scope is None or old_buffer not in scope.alloc_buffers:
         raise ScheduleError(f"transform_layout takes a buffer that the function allocates; {old_buffer.name} is not")
 
-    full = [Range.from_min_extent(make_zero(extent.dtype), extent) for extent in old_buffer.shape]
-    _, padding_predicate = index_map.non_surjective_inverse(full, analyzer)
-    if not is_zero(padding_predicate):
-        raise ScheduleError(f"the layout {index_map} leaves gaps in {old_buffer.name}: {padding_predicate}")
-
-    new_shape = index_map.map_shape(old_buffer.shape, analyzer)
+    selected = _selected_iterators(index_map, old_buffer.shape)
+    if selected is None:
+        full = [Range.from_min_extent(make_zero(extent.dtype), extent) for extent in old_buffer.shape]
+        _, padding_predicate = index_map.non_surjective_inverse(full, analyzer)
+        if not is_zero(padding_predicate):
+            raise ScheduleError(f"the layout {index_map} leaves gaps in {old_buffer.name}: {padding_predicate}")
+        new_shape = index_map.map_shape(old_buffer.shape, analyzer)
+    else:
+        one = make_const(old_buffer.shape[0].dtype, 1)
+        new_shape = [one if at is None else old_buffer.shape[at] for at in selected]
     new_buffer = Buffer(old_buffer.name, new_shape, old_buffer.dtype, old_buffer.scope())
-    rewriter = _TransformLayoutRewriter(old_buffer, new_buffer, index_map)
+    rewriter = _TransformLayoutRewriter(old_buffer, new_buffer, index_map, selected)
     new_scope = rewriter.visit_block(scope)
     sch.replace(scope, new_scope, rewriter.rewritten)
 
@@ -344,16 +348,25 @@ def transform_layout(sch: Schedule, block: SBlock, buffer: tuple[str, int], inde
 class _TransformLayoutRewriter(_AccessMutator):
     """Turns the accesses of one buffer to its new layout."""
 
-    def __init__(self, old_buffer: Buffer, new_buffer: Buffer, index_map: IndexMap):
+    def __init__(
+        self, old_buffer: Buffer, new_buffer: Buffer, index_map: IndexMap, selected: list[int | None] | None
+    ):
         super().__init__(Analyzer())
         self.old_buffer = old_buffer
         self.new_buffer = new_buffer
         self.index_map = index_map
+        self.selected = selected
         self.index_simplifier = Analyzer()
         self.rewritten: dict[SBlock, SBlock] = {}
 
     def _new_indices(self, indices: Sequence[PrimExpr]) -> list[PrimExpr]:
-        return self.simplify_indices(self.index_map.map_indices(indices, self.index_simplifier))
+        dtype = self.old_buffer.shape[0].dtype if indices else ""
+        if self.selected is not None and all(type(index) is Var and index.dtype == dtype for index in indices):
+            zeros = self.index_map.final_indices
+            mapped = [zeros[i] if at is None else indices[at] for i, at in enumerate(self.selected)]
+        else:
+            mapped = self.index_map.map_indices(indices, self.index_simplifier)
+        return self.simplify_indices(mapped)
 
     def visit_buffer_load(self, load: BufferLoad) -> PrimExpr:
         load = map_children(load, self.visit)
@@ -582,14 +595,47 @@ def normalize_prim_func_blocks(
 
     loops, iters, is_reduction = [], [], []
     for leaf in leaves:
-        try:
-            sch.transform_block_layout(leaf, _drop_unit_iterators(sch.get(leaf)))
-        except TirError:
-            pass  # as it is, then
+        if not _is_normal(sch.place(sch.get(leaf))):
+            try:
+                sch.transform_block_layout(leaf, _drop_unit_iterators(sch.get(leaf)))
+            except TirError:
+                pass  # as it is, then
         loops.append(sch.get_loops(leaf))
         iters.append(sch.get(leaf).iter_vars)
         is_reduction.append(sch.is_reduction_block(sch.get(leaf), sch.root()))
     return leaves, loops, iters, is_reduction
+
+
+def _is_normal(place: Place) -> bool:
+    """Whether normalising a block would make it again, object for object: a stage that reindexing has put in.
+
+    Its iterators are v0, v1, ... over more than one value, under loops ax0, ax1, ..., and index every buffer as they
+    are.
+    """
+    block = place.realize.block
+    if len(block.iter_vars) != len(place.loops) or not isinstance(block.body, BufferStore) or block.init is not None:
+        return False
+    own = set()
+    for i, (iter_var, loop) in enumerate(zip(block.iter_vars, place.loops)):
+        var, dom = iter_var.var, iter_var.dom
+        if var.name != f"v{i}" or loop.loop_var.name != f"ax{i}" or loop.loop_var.dtype != var.dtype:
+            return False
+        if iter_var.iter_type != IterVar.DataPar or not is_zero(dom.min) or not is_zero(loop.min):
+            return False
+        if type(dom.extent) is not IntImm or dom.extent.value <= 1 or dom.extent.dtype != var.dtype:
+            return False
+        if type(loop.extent) is not IntImm or loop.extent.value != dom.extent.value:
+            return False
+        own.add(var)
+    store = block.body
+    if not own or type(store.value) is not BufferLoad:
+        return False
+    starts = [r.min for access in (*block.reads, *block.writes) for r in access.region]
+    extents = [r.extent for access in (*block.reads, *block.writes) for r in access.region]
+    indices = [*store.indices, *store.value.indices, *starts]
+    return all(index in own if type(index) is Var else is_zero(index) for index in indices) and all(
+        is_one(extent) for extent in extents
+    )
 
 
 def _leaf_blocks(sch: Schedule, block: SBlockRV) -> list[SBlockRV]:
