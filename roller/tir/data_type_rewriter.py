@@ -87,6 +87,8 @@ class IndexDataTypeNormalizer:
 
     def __init__(self, target_dtype: str):
         self.target = str(dtypes.DataType(target_dtype))
+        if dtypes.parse(self.target)[0] not in ("int", "uint"):
+            raise TirError(f"the dtype of indices is an integer's, got {self.target}")
         self.is_enabled = False
         self.is_condition = False
         self.var_remap: dict[Var, Var] = {}

@@ -17,7 +17,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ...arch.errors import CarverError
+from ...arch.errors import CarverError, shown
 from . import dtypes
 from .dtypes import is_index_type
 
@@ -632,9 +632,9 @@ def convert(value) -> PrimExpr:
     if isinstance(value, str):
         return StringImm(value)
     number = getattr(value, "item", None)  # numpy's scalars
-    if number is not None:
+    if number is not None and not getattr(value, "shape", ()):
         return convert(number())
-    raise TirError(f"cannot make an expression of {value!r} ({type(value).__name__})")
+    raise TirError(f"cannot make an expression of {shown(value)} ({type(value).__name__})")
 
 
 def const(value, dtype: str | None = None) -> PrimExpr:
@@ -646,12 +646,20 @@ def const(value, dtype: str | None = None) -> PrimExpr:
 
 def make_const(dtype: str, value) -> PrimExpr:
     kind = dtypes.parse(dtype)[0]
-    if kind in ("int", "uint", "bool"):
-        value = math.trunc(value)
-        if kind == "uint" and value < 0:
-            raise TirError(f"cannot make a {dtype} of the negative value {value}")
-        return IntImm(dtype, value)
-    return FloatImm(dtype, value)
+    if isinstance(value, (str, bytes, ExprOp)):
+        raise TirError(f"cannot make a {dtype} of {shown(value)}")
+    try:
+        if kind not in ("int", "uint", "bool"):
+            return FloatImm(dtype, value)
+        # numpy's integers have an index, its floats a whole part.
+        value = value.__index__() if hasattr(value, "__index__") else math.trunc(value)
+    except TirError:
+        raise
+    except (TypeError, ValueError, OverflowError):
+        raise TirError(f"cannot make a {dtype} of {shown(value)}") from None
+    if kind == "uint" and value < 0:
+        raise TirError(f"cannot make a {dtype} of the negative value {value}")
+    return IntImm(dtype, value)
 
 
 def make_zero(dtype: str) -> PrimExpr:

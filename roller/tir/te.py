@@ -22,6 +22,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 
+from ...arch.errors import shown
 from . import dtypes
 from .dtypes import DataType
 from .expr import (  # noqa: F401  (a part of these are te's own names)
@@ -170,6 +171,10 @@ def _effective_tag(tag: str) -> str:
 # --------------------------------------------------------------------------------------------------------------------
 
 
+class NotIterable(TirError, TypeError):
+    """A tensor where a list is needed."""
+
+
 def _tensor_operator(name: str, plain: Callable, reflected: bool = False) -> Callable:
     """The expression operator ``plain``, or a new tensor when an operand is one (topi's overloads)."""
 
@@ -192,6 +197,10 @@ class _TensorOperand(ExprOp):
     """The arithmetic of tensors and slices."""
 
     __slots__ = ()
+
+    def __iter__(self):
+        # Python would count up indices without end: a tensor does not know which of them are in range.
+        raise NotIterable(f"{self!r} is no list: read it with indices, or reduce it with te.sum(..., axis=...)")
 
     __add__ = _tensor_operator("add", ExprOp.__add__)
     __radd__ = _tensor_operator("add", ExprOp.__radd__, reflected=True)
@@ -434,12 +443,15 @@ def _same_parts(left, right) -> bool:
 
 
 def _shape_tuple(what: str, shape) -> tuple:
-    if isinstance(shape, (ExprOp, int)) and not isinstance(shape, Tensor):
-        return (shape,)
     try:
         return tuple(shape)
     except TypeError:
-        raise TirError(f"the shape of {what} must be extents in a tuple or list, got {shape!r}") from None
+        raise TirError(f"the shape of {what} must be extents in a tuple or list, got {shown(shape)}") from None
+
+
+def _check_text(what: str, text) -> None:
+    if not isinstance(text, str):
+        raise TirError(f"the {what} of an operation is a string, got {shown(text)}")
 
 
 def placeholder(shape, dtype: str | None = None, name: str = "placeholder") -> Tensor:
@@ -448,8 +460,13 @@ def placeholder(shape, dtype: str | None = None, name: str = "placeholder") -> T
     ``shape``: extents (ints, or expressions such as ``te.var("n")``), or one extent; an int beyond 32 bits is int64.
     ``dtype``: float32 when not given. Raises TirError for an unknown dtype.
     """
-    op = PlaceholderOp(name, _shape_tuple(f"placeholder {name}", shape), "float32" if dtype is None else str(dtype))
-    return op.output(0)
+    _check_text("name", name)
+    if not isinstance(shape, (list, tuple)):
+        # One extent, then; not all that Python can go through is a list for TVM.
+        if isinstance(shape, Tensor) or not isinstance(shape, (ExprOp, str)) and not hasattr(shape, "__index__"):
+            raise TirError(f"the shape of placeholder {name} must be extents in a tuple or list, got {shown(shape)}")
+        shape = (shape,)
+    return PlaceholderOp(name, shape, "float32" if dtype is None else str(dtype)).output(0)
 
 
 # tvm: python/tvm/te/operation.py (compute)
@@ -468,6 +485,10 @@ def compute(
     and a function without parameters gets i0, i1, ... Raises TirError for a shape or a function that TVM refuses.
     """
     tag = _effective_tag(tag)
+    for what, text in (("name", name), ("tag", tag)):
+        _check_text(what, text)
+    if not isinstance(attrs, (Mapping, type(None))):
+        raise TirError(f"the attrs of {name} are a dictionary, got {shown(attrs)}")
     if isinstance(shape, int):
         raise TirError(f"the shape of {name} must be a tuple or list, got the int {shape}: write ({shape},)")
     extents = [int(s) if isinstance(s, float) else s for s in _shape_tuple(name, shape)]
