@@ -20,6 +20,7 @@ EXTENTS = {
     "tiny": (1, 2, 3, 4, 5, 6, 7, 8, 9, 12),
     "mixed": (1, 2, 3, 4, 6, 7, 8, 12, 14, 16, 20, 24, 28, 32, 33, 48, 56, 64, 96, 100, 112, 127, 128, 192, 256),
     "powers": (1, 2, 4, 8, 16, 16, 32, 32, 64, 64, 128, 128, 256, 512),
+    "blocks": (16, 16, 32, 32, 48, 64, 64, 80, 96, 128, 128, 256, 512),
     "primes": (1, 2, 3, 5, 7, 11, 13, 17, 31, 61, 97, 127, 251, 509, 1009, 1021),
     "large": (384, 500, 768, 1000, 1024, 1536, 2048, 2560, 4096, 5120, 8192, 11008, 16384, 28672, 65536),
     "huge": (10**6, 2**20, 2**24, 2**27, 10**9 + 7, 2**31 - 1, 2**31, 2**33),
@@ -73,6 +74,7 @@ class Drawing:
         self.made: list[Tensor] = []
         self.pending: list[Tensor] = []  # inputs that must be read yet
         self.symbolic_chance = 0.05
+        self.plainness = 110  # how often an index is an axis, against about 80 for all else
         self.counter = 0
         self.dtype = r.choice(FLOATS) if r.random() < 0.85 else r.choice(INTEGERS)
         self.wild = r.random() < 0.12  # indices that may leave their tensors, dtypes that do not fit
@@ -151,7 +153,7 @@ class Drawing:
             return 0
         kinds = ("keep", "slice", "stride", "window", "split", "reverse", "pad", "upsample", "repeat")
         kinds += ("constant", "roll", "clamp", "compound", "choose", "shift", "truncated", "old")
-        weights = (110, 7, 6, 9, 9, 5, 9, 4, 4, 3, 4, 2, 5, 1, 1, 2, 4)
+        weights = (self.plainness, 7, 6, 9, 9, 5, 9, 4, 4, 3, 4, 2, 5, 1, 1, 2, 4)
         kind = r.choices(kinds, weights)[0]
         handler: Callable = getattr(self, "_" + kind)
         return handler(stage, extent, reduce)
@@ -342,7 +344,9 @@ class Drawing:
                 break
             at = r.randrange(len(dims))
             e, extent = dims[at]
-            kind = r.choice(("block", "fuse", "offset", "reverse", "stride", "zero", "group", "sum", "block", "drop"))
+            kind = r.choice(
+                ("block", "block", "fuse", "offset", "reverse", "stride", "zero", "group", "within", "sum", "drop")
+            )
             if kind == "block" and extent > 2:
                 inner = self.factor(extent)
                 halves = [(["floordiv", e, inner], -(-extent // inner)), (["floormod", e, inner], inner)]
@@ -365,6 +369,12 @@ class Drawing:
             elif kind == "group" and extent > 1:
                 width = self.factor(extent)
                 dims[at] = (["floordiv", e, width], -(-extent // width))
+            elif kind == "within" and len(dims) > 1 and extent > 1:  # each group has its own stretch of another axis
+                other, size = dims[at - 1]
+                width = self.factor(extent)
+                dims[at - 1] = (add(["mul", ["floordiv", e, width], size], other), size * -(-extent // width))
+                if self.chance(0.7):
+                    dims.pop(at)
             elif kind == "sum" and at + 1 < len(dims):
                 other, size = dims[at + 1]
                 dims[at : at + 2] = [(add(e, other), extent + size - 1)]
@@ -454,9 +464,9 @@ class Drawing:
     def finish(self, stage: Stage, values: list[Expression], dtypes: list[str], op: str | None) -> list[Tensor]:
         """Write the stage down."""
         name = self.fresh()
-        if self.chance(0.2):
+        if self.chance(22 / self.plainness):
             self.r.shuffle(stage.axes)
-        if self.chance(0.06):
+        if self.chance(7 / self.plainness):
             self.new_axis(stage, self.r.choice(EXTENTS["tiny"]), False)  # broadcast
         if not stage.axes and not self.chance(0.1):
             stage.axes.append(["one", 1])
@@ -554,7 +564,7 @@ class Drawing:
         r = self.r
         stage = Stage()
         batch = [self.new_axis(stage, r.choice((1, 2, 3, 4, 8)), False) for _ in range(r.choice((0, 0, 0, 1, 1, 2)))]
-        profile = r.choice(("powers", "powers", "mixed", self.profile))
+        profile = r.choice(("blocks", "blocks", "blocks", "powers", "mixed", self.profile))
         inner, self.profile = self.profile, profile
         rows = [self.new_axis(stage, self.extent(), False) for _ in range(r.choice((1, 1, 1, 1, 2)))]
         columns = [self.new_axis(stage, self.extent(), False) for _ in range(r.choice((0, 1, 1, 1, 1, 1, 1, 2)))]
@@ -584,6 +594,48 @@ class Drawing:
             r.shuffle(stage.axes)
         return self.finish(stage, [value], [accum], "sum" if self.chance(0.95) else r.choice(("max", "min")))
 
+    def convolution_stage(self) -> list[Tensor]:
+        """Windows over one to three axes of a tensor, channels reduced or kept, weights in any order."""
+        r = self.r
+        stage = Stage()
+        dtype = r.choice(("float16",) * 6 + ("int8", "bfloat16", "float32", "float32"))
+        accum = WIDE.get(dtype, "float32") if self.chance(0.7) else dtype
+        batch = self.new_axis(stage, r.choice((1, 1, 2, 4, 16)), False)
+        depthwise = self.chance(0.15)
+        channel = self.new_axis(stage, r.choice((3, 4, 16, 32, 64)), not depthwise)
+        dims: list[tuple[Expression, int]] = [(batch, dict(stage.extents())[batch])]
+        dims.append((channel, dict(stage.extents())[channel]))
+        kernels: list[str] = []
+        for _ in range(r.choice((1, 2, 2, 2, 2, 3))):
+            extent = r.choice((7, 8, 14, 16, 28, 30, 32, 56))
+            before = {name for name, _ in stage.extents()}
+            index = self._window(stage, extent, True)
+            kernels += [name for name, _ in stage.extents() if name not in before and name in loops_of(stage)]
+            dims.append((index, extent))
+        if self.chance(0.5):
+            dims.append(dims.pop(1))  # channels last
+        elif self.chance(0.2):
+            r.shuffle(dims)
+        made = [tensor for tensor in self.made if tensor.shape == [extent for _, extent in dims]]
+        source = made[-1] if made else self.new_input([extent for _, extent in dims], dtype)
+        value: Expression = self.read(source, [index for index, _ in dims])
+        padded_outside = self.chance(0.5)
+        if padded_outside:
+            value = self.guarded(stage, value, source.dtype)
+        extents = dict(stage.extents())
+        filters = [] if depthwise else [self.new_axis(stage, r.choice((1, 8, 16, 32, 64, 128)), False)]
+        weights = [*filters, channel, *kernels] if self.chance(0.5) else [*kernels, channel, *filters]
+        if self.chance(0.1):
+            r.shuffle(weights)
+        extents = dict(stage.extents())
+        weight = self.new_input([extents[name] for name in weights], dtype)
+        value = self.fit(value, source.dtype, accum)
+        value = ["mul", value, self.fit(self.read(weight, weights), dtype, accum)]
+        value = self.guarded(stage, value, accum)
+        if not stage.loops:
+            return self.finish(stage, [value], [accum], None)
+        return self.finish(stage, [value], [accum], "sum")
+
     def product_source(self, stage: Stage, rows: list[str], loops: list[str], extents: dict) -> tuple[Expression, str]:
         """The left operand is what was made last, with the extents of the axes changed to its own."""
         tensor = self.made[-1]
@@ -608,10 +660,42 @@ class Drawing:
         tensor = self.made[-1]
         stage = Stage()
         indices = [self.new_axis(stage, extent, False) for extent in tensor.shape]
-        value, dtype = self.dressed(stage, self.read(tensor, indices), tensor.dtype, r.choice((1, 1, 2)))
+        value, dtype = self.read(tensor, indices), tensor.dtype
+        while self.pending:
+            other, other_dtype = self.another(stage, dtype)
+            value = self.combine(value, self.fit(other, other_dtype, dtype))
+        value, dtype = self.dressed(stage, value, dtype, r.choice((1, 1, 2)))
         if self.chance(0.15):
             r.shuffle(stage.axes)
         return self.finish(stage, [value], [dtype], None)
+
+    def layer_product(self, width: int) -> list[Tensor]:
+        """Rows times a new matrix."""
+        tensor = self.made[-1]
+        stage = Stage()
+        rows = [self.new_axis(stage, extent, False) for extent in tensor.shape[:-1]]
+        column = self.new_axis(stage, width, False)
+        loop = self.new_axis(stage, tensor.shape[-1], True)
+        turned = self.chance(0.7)
+        order = [column, loop] if turned else [loop, column]
+        extents = dict(stage.extents())
+        weight = self.new_input([extents[name] for name in order], tensor.dtype)
+        accum = WIDE.get(tensor.dtype, tensor.dtype) if self.chance(0.7) else tensor.dtype
+        left = self.fit(self.read(tensor, [*rows, loop]), tensor.dtype, accum)
+        value = ["mul", left, self.fit(self.read(weight, order), tensor.dtype, accum)]
+        name = self.fresh()
+        self.stages.append({"name": name, "axes": stage.axes, "op": "sum", "reduce": stage.loops, "values": [value]})
+        self.made.append(Tensor(name, [extent for _, extent in stage.axes], accum))
+        return self.made[-1:]
+
+    def layer_reduction(self) -> list[Tensor]:
+        """The last axis reduced."""
+        tensor = self.made[-1]
+        stage = Stage()
+        rows = [self.new_axis(stage, extent, False) for extent in tensor.shape[:-1]]
+        loop = self.new_axis(stage, tensor.shape[-1], True)
+        value = self.read(tensor, [*rows, loop])
+        return [self.finish_quiet(stage, value, tensor.dtype, self.r.choice(("sum", "max")))]
 
     def producer_stage(self) -> list[Tensor]:
         """A stage before a product: scaled, padded, unpacked, transposed input."""
@@ -691,7 +775,7 @@ class Drawing:
     def draw(self, kind: str | None = None) -> dict:
         """The spec of a program."""
         r = self.r
-        kind = kind or r.choices(("free", "product", "normal"), (58, 34, 8))[0]
+        kind = kind or r.choices(("free", "product", "convolution", "normal"), (53, 32, 8, 7))[0]
         if kind == "free":
             for _ in range(r.choice((1, 1, 2, 2, 3, 4))):
                 self.plain_stage()
@@ -705,6 +789,10 @@ class Drawing:
                 self.plain_stage()
             if self.chance(0.05):
                 self.product_stage()
+        elif kind == "convolution":
+            self.convolution_stage()
+            for _ in range(r.choice((0, 0, 1, 2))):
+                self.epilogue_stage()
         else:
             self.normal_stages()
         return self.spec()
@@ -746,6 +834,10 @@ class Drawing:
         if self.chance(0.85) and chosen < 1 << 31:
             spec["attrs"] = {"opt_shapes": {"N": chosen}}
         return spec
+
+
+def loops_of(stage: Stage) -> set[str]:
+    return {loop[0] for loop in stage.loops}
 
 
 def without_unread(spec: dict) -> dict:
@@ -790,14 +882,22 @@ def replace_extents(spec: dict, change: Callable[[int], Any]) -> dict:
 
 def draw_graph(r: Random) -> dict:
     """A graph of one to five functions, each reading some of the outputs of those before it."""
+    if r.random() < 0.45:
+        return draw_layers(r)
     nodes: list[dict] = []
     edges: list[list[int]] = []
     results: list[list[Tensor]] = []
-    profile = r.choices(("tiny", "mixed", "powers", "primes", "large"), (15, 40, 32, 8, 5))[0]
-    for position in range(r.choice((1, 2, 2, 3, 3, 4, 5))):
+    profile = r.choices(("tiny", "mixed", "powers", "blocks", "primes", "large"), (12, 30, 20, 25, 8, 5))[0]
+    plainness = r.choice((110, 500, 2000, 2000))
+    size = r.choice((1, 2, 2, 2, 3, 3, 3, 4, 5))
+    for position in range(size):
         drawing = Drawing(r, profile)
         drawing.symbolic_chance = 0.005
-        links = draw_sources(r, drawing, results)
+        drawing.plainness = plainness
+        # Carver has no tile for outputs of different ranks: the last node mostly joins what nobody has read.
+        unread = [index for index in range(position) if not any(edge[0] == index for edge in edges)]
+        joins = position == size - 1 and r.random() < 0.8
+        links = draw_sources(r, drawing, results, unread if joins else [])
         product = r.random() < 0.4
         if product:
             if drawing.inputs:
@@ -806,7 +906,7 @@ def draw_graph(r: Random) -> dict:
                 drawing.made.pop(0)
             else:
                 drawing.product_stage()
-            if r.random() < 0.4:
+            if r.random() < 0.4 or drawing.pending:
                 drawing.epilogue_stage()
         else:
             for _ in range(r.choice((1, 1, 1, 2))):
@@ -827,13 +927,69 @@ def draw_graph(r: Random) -> dict:
     return {"nodes": nodes, "edges": edges, "outputs": outputs}
 
 
-def draw_sources(r: Random, drawing: Drawing, results: list[list[Tensor]]) -> list[tuple[int, int, str]]:
+def draw_layers(r: Random) -> dict:
+    """A graph over matrices of the same rows: maps, sums of two, products, reductions, as networks are made of."""
+    profile = r.choice(("blocks", "blocks", "mixed", "powers", "primes"))
+    dtype = r.choice(("float16",) * 4 + ("float32", "int8", "bfloat16"))
+    rows = Drawing(r, profile).shape(r.choice((1, 1, 1, 2)))
+    width = r.choice(EXTENTS[profile])
+    nodes: list[dict] = []
+    edges: list[list[int]] = []
+    results: list[Tensor] = []
+    read: set[int] = set()
+    size = r.choice((1, 2, 3, 3, 4, 5))
+    for position in range(size):
+        drawing = Drawing(r, profile)
+        drawing.symbolic_chance, drawing.dtype, drawing.wild = 0.0, dtype, False
+        free = [index for index in range(position) if index not in read]
+        wanted = free[-2:] if position == size - 1 else free[-1:] if r.random() < 0.8 else []
+        if position and r.random() < 0.2:
+            wanted = [*wanted, r.randrange(position)]
+        sources = [results[index] for index in dict.fromkeys(wanted)]
+        links = list(dict.fromkeys(wanted))
+        drawing.inputs = [Tensor("ABCD"[i], list(t.shape), t.dtype) for i, t in enumerate(sources)]
+        read.update(links)
+        if not drawing.inputs:
+            drawing.new_input([*rows, width])
+        drawing.made, drawing.pending = [drawing.inputs[0]], drawing.inputs[1:]
+        product = r.random() < 0.35 and len(drawing.inputs[0].shape) == len(rows) + 1
+        if product:
+            drawing.layer_product(r.choice(EXTENTS[profile]))
+        elif position == size - 1 and r.random() < 0.2:
+            drawing.layer_reduction()
+        if not product or drawing.pending or r.random() < 0.3:
+            drawing.epilogue_stage()
+        drawing.made.pop(0)
+        spec = drawing.spec()
+        names = [item[0] for item in spec["inputs"]]
+        program = {"name": f"node_{position}", "program": spec, "tensor_cores": product and r.random() < 0.7}
+        nodes.append(program)
+        for index, name in zip(links, "ABCD"):
+            if name in names:
+                edges.append([index, position, outputs_of(nodes[index]).index(results[index].name), names.index(name)])
+        results.append(drawing.made[-1])
+    read = {edge[0] for edge in edges}
+    outputs = [position for position in range(size) if position not in read or r.random() < 0.05]
+    return {"nodes": nodes, "edges": edges, "outputs": outputs}
+
+
+def outputs_of(node: dict) -> list[str]:
+    return node["program"]["outputs"]
+
+
+def draw_sources(
+    r: Random, drawing: Drawing, results: list[list[Tensor]], unread: list[int]
+) -> list[tuple[int, int, str]]:
     """Inputs of the next node that are outputs of earlier ones: (source, its output, name of the input) each."""
     links: list[tuple[int, int, str]] = []
     if not results:
         return links
-    for name in "AB"[: r.choice((1, 1, 1, 2, 2, 0))]:
-        source = len(results) - 1 if r.random() < 0.7 else r.randrange(len(results))
+    wanted = unread[-3:] or [
+        len(results) - 1 if r.random() < 0.7 else r.randrange(len(results)) for _ in range(r.choice((1, 1, 1, 2, 2, 0)))
+    ]
+    for name, source in zip("ABC", wanted):
+        if source in [link[0] for link in links] and r.random() < 0.8:
+            continue  # carver frees what is taken twice twice
         source_id = r.randrange(len(results[source]))
         tensor = results[source][source_id]
         shape = list(tensor.shape)
