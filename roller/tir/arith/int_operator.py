@@ -6,6 +6,8 @@ only the truncating pair needs a function.
 
 from __future__ import annotations
 
+import math
+
 from ..expr import TirError
 
 
@@ -76,10 +78,17 @@ def extended_euclidean(a: int, b: int) -> tuple[int, int, int]:
 # tvm: src/arith/int_operator.h (ZeroAwareGCD)
 def zero_aware_gcd(a: int, b: int) -> int:
     """Greatest common divisor of the magnitudes; 0 stands for "no constraint", so the other one is the answer."""
-    a, b = abs(a), abs(b)
-    while b:
-        a, b = b, a % b
-    return a
+    if a != INT64_MIN and b != INT64_MIN:
+        return math.gcd(a, b)
+    # The smallest number has no magnitude in 64 bits: it stays negative, and so may the answer.
+    a, b = wrap_int64(abs(a)), wrap_int64(abs(b))
+    if a < b:
+        a, b = b, a
+    if b == 0:
+        return a
+    while truncmod(a, b):
+        a, b = b, truncmod(a, b)
+    return b
 
 
 # tvm: src/arith/int_operator.h (LeastCommonMultiple)
