@@ -54,7 +54,7 @@ def coalesced_factor(subtensor: Sequence[int], tensor: Sequence[int]) -> int:
     Raises an IndexError (MissingPart) for an empty shape, and where the axes of ``tensor`` run out.
     """
     ndim = len(subtensor)
-    if ndim == 0 or not tensor:
+    if ndim == 0 or len(tensor) == 0:
         raise _nothing_to_coalesce(subtensor, tensor)
     if ndim == 1 or subtensor[-1] != tensor[-1]:
         return subtensor[-1]
@@ -76,7 +76,7 @@ def coalesced_tensor_shape(subtensor: Sequence[int], tensor: Sequence[int], tran
 
     Runs shorter than a transaction cost a whole one: the count of elements times transaction over run length.
     """
-    elements = math.prod(subtensor) if subtensor else 1
+    elements = math.prod(subtensor)
     if type(elements) is not int or not 0 < elements < EXACT_PRODUCT:
         elements = int(shape_product(subtensor))
     if not elements:

@@ -400,7 +400,12 @@ class PrimFuncNode(Node):
     def propagate_inputs_on_reduction(
         self, tile: Sequence[int], rstep: dict[str, int] | None = None
     ) -> list[list[int]]:
-        """The same for the inputs of the reduction block, clipped by their shapes, aligned at the last axis."""
+        """The same for the inputs of the reduction block, clipped by their shapes, aligned at the last axis.
+
+        MissingPart, an IndexError, for a function that does not reduce.
+        """
+        if self.reduction_block is None:
+            raise MissingPart(f"{self.name!r} has no reduction")
         reads = self._plain_reads or self._plainly_read()
         return self._clipped(reads.reduction_inputs, tile, rstep)
 
