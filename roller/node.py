@@ -631,7 +631,9 @@ class PrimFuncNode(Node):
     def _plain_read(self, places: Places, buffer: Buffer, limit: Buffer | None, align_last: bool = False) -> Clip:
         """How to clip a buffer's region by the shape of another."""
         clip = Clip(buffer, limit, align_last)
-        if limit is None or not places.mapping.get(buffer.name):
+        known = places.mapping.get(buffer.name)
+        if limit is None or not known or None in known:
+            # To be refused when it is asked for.
             return clip
         rank, positions, limits = places.rank(buffer.name), places.plain(buffer.name), self._limits_of(limit)
         if limit is buffer and places.is_taken_from_between(buffer.name):

@@ -564,6 +564,8 @@ class Places:
     @functools.cached_property
     def are_all_plain(self) -> bool:
         """Whether every buffer has one place, and each index there is a variable."""
+        if any(None in places for places in self.mapping.values()):
+            return False
         return all(len(self.of(name)) == 1 and self.plain(name) is not None for name in self.mapping)
 
     def plain(self, name: str) -> list[int] | None:
