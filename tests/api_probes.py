@@ -16,8 +16,9 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-# Vendored modules, below tilelang.carver, that the port has under another name.
+# Vendored modules, below tilelang.carver, that the port has under another name; "" is tilelang.carver itself.
 PORT_MODULES = {
+    "": "roller",
     "analysis": "roller.analysis",
     "common_schedules": "roller.common_schedules",
     "matmul_analysis": "roller.matmul_analysis",
@@ -56,10 +57,10 @@ class Side:
     def module(self, name: str) -> Any:
         """A module of carver by its name below tilelang.carver."""
         if self.is_real:
-            return importlib.import_module(f"tilelang.carver.{name}")
+            return importlib.import_module(f"tilelang.carver.{name}".rstrip("."))
         for vendored, port in PORT_MODULES.items():
-            if name == vendored or name.startswith(f"{vendored}."):
-                name = port + name[len(vendored) :]
+            if name == vendored or (vendored and name.startswith(f"{vendored}.")):
+                return importlib.import_module(f"carver.{port}{name[len(vendored) :]}")
         return importlib.import_module(f"carver.{name}")
 
     def __getattr__(self, name: str) -> Any:
@@ -2334,6 +2335,13 @@ def public_names(side: Side):
         "roller": [
             *("PrimFuncNode", "OutputNode", "Edge", "NoRasterization", "Rasterization2DRow", "Rasterization2DColumn"),
             *("Hint", "DefaultPolicy", "TensorCorePolicy", "TileDevice", "CUDA"),
+        ],
+        "": [
+            *("BlockInfo", "IterInfo", "collect_block_iter_vars_used_in_access_region", "detect_dominant_read"),
+            *("collect_vars_used_in_prim_expr", "is_broadcast_epilogue", "normalize_prim_func", "get_block"),
+            *("get_output_blocks", "try_inline", "try_inline_contiguous_spatial", "CUDA", "CDNA", "RDNA"),
+            *("MatmulTemplate", "GEMVTemplate", "ElementwiseTemplate", "GeneralReductionTemplate"),
+            *("FlashAttentionTemplate", "PrimFuncNode", "DefaultPolicy", "Hint", "TensorCorePolicy"),
         ],
         "roller.node": [
             *("pre_order_traverse", "BlockAnalyzer", "Edge", "Node", "PlaceHolderNode", "PrimFuncNode", "OutputNode"),

@@ -78,6 +78,21 @@ def test_every_vendored_name_is_asked_for():
     assert sorted(name for name in names if not name.startswith("_") and name not in asked) == []
 
 
+def test_modules_of_two_names_are_one():
+    """carver.policy and carver.bestfit, by their vendored names too."""
+    import carver.bestfit
+    import carver.policy.common
+    import carver.roller.policy.common
+    from carver.roller import DefaultPolicy
+    from carver.roller.bestfit import BestFit
+    from carver.roller.policy import TensorCorePolicy
+    from carver.roller.policy.default import DefaultPolicy as OfModule
+
+    assert carver.roller.policy.common is carver.policy.common and carver.roller.policy is carver.policy
+    assert OfModule is DefaultPolicy is carver.policy.DefaultPolicy
+    assert TensorCorePolicy is carver.policy.TensorCorePolicy and BestFit is carver.bestfit.BestFit
+
+
 def test_other_answers_are_told_apart():
     """The comparison is strict about types, and lets pass only what it says."""
     assert same({"numpy.int64": "4"}, 4) and not same({"numpy.int64": "4"}, 5)
