@@ -24,8 +24,15 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+    wait,
+)
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -284,8 +291,8 @@ def work(item: tuple[Task, float]) -> Result:
 
 
 @contextlib.contextmanager
-def workers(jobs: int, python: str, limit: float) -> Iterator[Any]:
-    """A function that maps tasks to results, in any order."""
+def workers(jobs: int, python: str, limit: float) -> Iterator[Callable[[Iterable], Iterable[Result]]]:
+    """A function that maps tasks to results, as they come."""
     global _sides
     if jobs == 1:
         start_worker(python, limit)
@@ -297,8 +304,23 @@ def workers(jobs: int, python: str, limit: float) -> Iterator[Any]:
                 _sides = None
         return
     context = multiprocessing.get_context("spawn")
-    with context.Pool(jobs, start_worker, (python, limit)) as pool:
-        yield lambda items: pool.imap_unordered(work, items)
+    with ProcessPoolExecutor(jobs, context, start_worker, (python, limit)) as pool:
+        try:
+            yield lambda items: results_of(pool, items, 4 * jobs)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def results_of(pool: ProcessPoolExecutor, items: Iterable, ahead: int) -> Iterator[Result]:
+    """The results, at most `ahead` tasks being under way."""
+    pending: set[Future] = set()
+    for item in items:
+        pending.add(pool.submit(work, item))
+        if len(pending) >= ahead:
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
+    yield from (future.result() for future in as_completed(pending))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -320,27 +342,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", type=Path, metavar="DIR", help="write the failing cases there, as case lists")
 
 
-def tasks_of(args: argparse.Namespace) -> list[Task]:
+def tasks_of(args: argparse.Namespace) -> tuple[int, Iterable[Task]]:
+    """How many cases there are, and the tasks."""
     if args.cases is not None:
-        return [Task("program", 0, 0, given=json.dumps(case)) for case in recording.read_cases(args.cases)]
+        given = [Task("program", 0, 0, given=json.dumps(case)) for case in recording.read_cases(args.cases)]
+        return len(given), given
     if args.only is not None:
         kind, _, number = args.only.rpartition("-")
         if (kind or "program") not in KINDS or not number.isdecimal():
             raise CarverError(f"--only {args.only}: give program-I, graph-I or expression-I, I a number from 0")
-        return [Task(kind or "program", args.seed, int(number))]
+        return 1, [Task(kind or "program", args.seed, int(number))]
     programs = args.n
     if programs is None:
         programs = 0 if args.graphs or args.expressions else 200
     for name, count in (("--n", programs), ("--graphs", args.graphs), ("--expressions", args.expressions)):
         if count < 0:
             raise CarverError(f"{name} {count}: a count cannot be negative")
-    tasks = [Task("program", args.seed, index) for index in range(programs)]
-    tasks += [Task("graph", args.seed, index) for index in range(args.graphs)]
-    for first in range(0, args.expressions, EXPRESSIONS_PER_TASK):
-        tasks.append(Task("expression", args.seed, first, min(EXPRESSIONS_PER_TASK, args.expressions - first)))
-    if not tasks:
+    total = programs + args.graphs + args.expressions
+    if total == 0:
         raise CarverError("nothing to do: give --n, --graphs or --expressions")
-    return tasks
+    return total, drawn_tasks(args.seed, programs, args.graphs, args.expressions)
+
+
+def drawn_tasks(seed: int, programs: int, graphs: int, expressions: int) -> Iterator[Task]:
+    for index in range(programs):
+        yield Task("program", seed, index)
+    for index in range(graphs):
+        yield Task("graph", seed, index)
+    for first in range(0, expressions, EXPRESSIONS_PER_TASK):
+        yield Task("expression", seed, first, min(EXPRESSIONS_PER_TASK, expressions - first))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -351,15 +381,14 @@ def run(args: argparse.Namespace) -> int:
         raise CarverError(f"--limit {args.limit:g}: must be positive")
     if args.save is not None and not args.save.is_dir():
         raise CarverError(f"--save {args.save}: no such directory")
-    tasks = tasks_of(args)
+    total, tasks = tasks_of(args)
     python = default_python(args.python)
     started = time.monotonic()
     totals = {kind: Result(kind) for kind in KINDS}
-    total = sum(task.count for task in tasks)
     done = 0
     with workers(args.jobs, python, args.limit) as each, progress(total, "comparing") as show:
         show(0)
-        for result in each([(task, args.shrink) for task in tasks]):
+        for result in each((task, args.shrink) for task in tasks):
             done += sum(result.counts.values())
             gather(totals[result.kind], result)
             for failure in result.failures:
