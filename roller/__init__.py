@@ -70,6 +70,8 @@ _LATE_MODULES = ("..policy", "..arch", ".analysis", ".common_schedules", ".templ
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("bestfit", "policy"):
+        return import_module(f".{name}", __name__)
     if name in __all__:
         for module in _LATE_MODULES:
             found = getattr(import_module(module, __name__), name, None)

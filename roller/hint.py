@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .node import NodeError, PrimFuncNode, shape_product
-from .rasterization import NoRasterization, Rasterization
+from .rasterization import (  # noqa: F401  (all are the vendored module's names too)
+    NoRasterization,
+    Rasterization,
+    Rasterization2DColumn,
+    Rasterization2DRow,
+)
 from .tir.dtypes import DataType
 
 if TYPE_CHECKING:
