@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..arch.errors import CarverError
+from ..arch.errors import CarverError, shown
 from ..bestfit import BestFit
 from ..roller.hint import Hint, Stride, TileDict
 from ..roller.node import Edge, MissingPart, Node, OutputNode, PrimFuncNode, find_topo_sort, shape_product
@@ -119,11 +119,11 @@ class DefaultPolicy:
                 results.append(hint)
                 if trace is not None:
                     trace.hint(td, hint)
-                if len(results) >= topk:
+                if _are_enough(results, topk):
                     break
             if trace is not None and len(results) == count_before:
                 trace.no_hint(td, "block size")
-            if len(results) >= topk:
+            if _are_enough(results, topk):
                 break
         return results
 
@@ -401,15 +401,15 @@ class DefaultPolicy:
                 source, source_id = edge.src_node, edge.src_id
                 if can_free(source, source_id):
                     if (source, source_id) not in block_map:
-                        message = f"{node!r} takes output {source_id} of {source!r} twice, and carver frees it so"
-                        raise UsedTwice(message)
+                        # Freed before, or never put there.
+                        raise UsedTwice(_why_not_there(edge))
                     allocator.free(block_map.pop((source, source_id)))
             for edge in to_nodes:
                 handed_on = (node, edge.src_id)
                 if handed_on not in block_map:
+                    element_bytes = (node.get_dtype(edge.src_id).bits + 7) // 8
                     stride = td.output_strides_map[node][len(node.inputs) + edge.src_id]
                     elements = stride.compute_elements_from_shape(td.get_tile(node))
-                    element_bytes = (node.get_dtype(edge.src_id).bits + 7) // 8
                     block_map[handed_on] = allocator.malloc(elements * element_bytes)
 
         if block_map:
@@ -720,6 +720,10 @@ class NotAFunction(CarverError, NotImplementedError):
     """A policy was asked for something else than a PrimFunc."""
 
 
+class NoCount(CarverError, TypeError):
+    """A topk that is no number."""
+
+
 class NoOutput(CarverError, IndexError):
     """A graph without an output."""
 
@@ -734,6 +738,21 @@ class NoExtent(CarverError, ZeroDivisionError):
 
 class NoCapacity(CarverError, ZeroDivisionError):
     """A device that cannot run a single thread block."""
+
+
+def _are_enough(results: list, topk: int) -> bool:
+    try:
+        return len(results) >= topk
+    except TypeError:
+        raise NoCount(f"topk is a number of hints, got {shown(topk)}") from None
+
+
+def _why_not_there(edge: Edge) -> str:
+    """Why what an edge hands on is not in shared memory when it is freed."""
+    source, node = edge.src_node, edge.dst_node
+    if not any(other.dst_node is node and other.src_id == edge.src_id for other in source.outputs):
+        return f"{edge!r} is among the inputs of {node!r} and not among the outputs of {source!r}: append it there too"
+    return f"{node!r} takes output {edge.src_id} of {source!r} twice, and carver frees it so"
 
 
 def _count_tiles(tile: list[int], shape: list[int]) -> int:

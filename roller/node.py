@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..arch.errors import CarverError
+from ..arch.errors import CarverError, shown
 from . import analysis
 from .analysis import BlockInfo, IterInfo, get_reduction_blocks, normalize_prim_func
 from .shape_inference import get_analyzer_by_tir
@@ -140,6 +140,8 @@ class Node:
 
     # vendored: carver/roller/node.py:107-109
     def update_tags(self, tags: dict) -> None:
+        if not hasattr(tags, "items"):
+            raise NotAFunction(f"the tags of {self.name!r} are a dictionary, got {shown(tags)}")
         for name, value in tags.items():
             self.add_tag(name, value)
 
@@ -188,7 +190,7 @@ class Node:
 
     # vendored: carver/roller/node.py:144-145
     def get_dtype(self, id: int = 0) -> DataType:
-        return self._dtypes[id]
+        return _output_of(self, self._dtypes, id)
 
     # vendored: carver/roller/node.py:147-155
     def set_dtype(self, dtype: DataType, id: int = 0) -> None:
@@ -197,7 +199,7 @@ class Node:
 
     # vendored: carver/roller/node.py:157-158
     def get_shape(self, id: int = 0) -> list[int]:
-        return self._shapes[id]
+        return _output_of(self, self._shapes, id)
 
     # vendored: carver/roller/node.py:160-165
     def set_shape(self, shape: Iterable, id: int = 0, overwrite: bool = False) -> None:
@@ -299,16 +301,21 @@ class PrimFuncNode(Node):
     # vendored: carver/roller/node.py:231-244
     def _specialize_func(self, func: PrimFunc) -> PrimFunc:
         """Take the function's attributes as tags and put ``opt_shapes`` into its variable extents."""
+        if not isinstance(func, PrimFunc):
+            raise NotAFunction(f"a PrimFuncNode computes a PrimFunc, got {shown(func)}")
         self.update_tags(func.attrs)
         # The tag is spelt so in carver.
         if self.get_tag("is_speclized"):
             return func
-        for name, extent in (self.get_tag("opt_shapes") or {}).items():
+        opt_shapes = self.get_tag("opt_shapes") or {}
+        if not hasattr(opt_shapes, "items"):
+            raise NotAConstant(f"opt_shapes is a dictionary of integer constants by name, got {shown(opt_shapes)}")
+        for name, extent in opt_shapes.items():
             var = analysis.find_var_from_func(func, name)
             if var is None:
                 continue
             if not hasattr(extent, "astype"):
-                raise NotAConstant(f"opt_shapes[{name!r}] must be an integer constant (IntImm), not {extent!r}")
+                raise NotAConstant(f"opt_shapes[{name!r}] must be an integer constant (IntImm), not {shown(extent)}")
             func = func.specialize({var: extent.astype(var.dtype)})
         return func
 
@@ -714,7 +721,7 @@ class OutputNode(Node):
     def __init__(self, node: PrimFuncNode, id: int = 0) -> None:
         super().__init__(name="OutputNode")
         if not isinstance(node, PrimFuncNode):
-            raise NodeError(f"an OutputNode is connected to a PrimFuncNode, not to {node!r}")
+            raise NodeError(f"an OutputNode is connected to a PrimFuncNode, not to {shown(node)}")
         edge = Edge(node, self, id, 0)
         self._in_edges.append(edge)
         node._out_edges.append(edge)
@@ -805,8 +812,12 @@ def find_topo_sort(output_node_list: Iterable[Node]) -> list[Node]:
             if not done[node]:
                 raise CarverError(_describe_cycle(output_node_list))
             return
+        if not hasattr(node, "inputs"):
+            raise NodeError(f"among the nodes of the graph is {shown(node)}, which is none")
         done[node] = False
         for edge in node.inputs:
+            if not hasattr(edge, "src_node"):
+                raise NodeError(f"among the inputs of {node!r} is {shown(edge)}, which is no Edge")
             visit(edge.src_node)
         done[node] = True
         ordered.append(node)
@@ -821,6 +832,10 @@ def find_topo_sort(output_node_list: Iterable[Node]) -> list[Node]:
 
 class NodeError(CarverError, AssertionError):
     """A graph or a function that carver's assertions refuse."""
+
+
+class NotAFunction(CarverError, AttributeError):
+    """A node of something else than a function, or with something else than tags."""
 
 
 class MissingPart(CarverError, IndexError):
@@ -1012,6 +1027,13 @@ def _check_constants(region: list[int], buffer: Buffer) -> None:
     for extent, _ in zip(region, buffer.shape):
         if extent > LARGEST_CONSTANT:
             raise TooLarge(f"the region of {buffer.name!r} has an extent of {extent}, and the largest is 2**63 - 1")
+
+
+def _output_of(node: Node, values: list, id: int) -> Any:
+    try:
+        return values[id]
+    except IndexError:
+        raise MissingPart(f"{node!r} has {len(values)} outputs, so none with index {id}") from None
 
 
 def _constant_shape(buffer: Buffer) -> tuple[int, ...] | None:

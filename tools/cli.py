@@ -79,7 +79,8 @@ def usage() -> str:
 def unknown(kind: str, name: str, known: Sequence[str]) -> str:
     """One line for a name that is not known, with the nearest ones."""
     near = difflib.get_close_matches(name[:40], known, n=3)
-    hint = f"; did you mean {' or '.join(near)}?" if near else f"; known are {', '.join(known)}"
+    more = f" and {len(known) - 20} more" if len(known) > 20 else ""
+    hint = f"; did you mean {' or '.join(near)}?" if near else f"; known are {', '.join(known[:20])}{more}"
     return f"unknown {kind} {shown(name)}{hint}"
 
 

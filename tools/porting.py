@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.pin:
+    if args.pin is not None:
         return pin(args.pin)
     facts = provenance.read_facts()
     files = provenance.read_port()
