@@ -184,6 +184,9 @@ class IRMutatorWithAnalyzer:
 
     def _visit_under(self, constraint: PrimExpr, expr: PrimExpr) -> PrimExpr:
         """The visited expression, where the constraint is known to hold."""
+        if isinstance(expr, (IntImm, FloatImm)):
+            # Padding, mostly: no constraint changes it.
+            return self.visit(expr)
         leave = self.analyzer.enter_constraint(constraint)
         try:
             return self.visit(expr)
