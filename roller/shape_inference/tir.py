@@ -670,7 +670,10 @@ def _why_ranks_differ(dep: Statement, name: str, reads: int, known: int) -> str:
     blocks = sch.get_child_blocks(sch.get_sblock("root"))
     named_so = {buffer for block in blocks for buffer in analyzer.get_buffers(block) if buffer.name == name}
     if len(named_so) == 1:
-        return text
+        return (
+            f"{text}: an index that is always 0 counts as no axis in one place and as one in the other, "
+            "as with an extent of 1 beside one of 2**31 or more"
+        )
     example = ", as with with_bias the bias and the stage that adds it" if name == "Bias" else ""
     return (
         f"{text}: {len(named_so)} tensors are called {name!r}{example}, and carver tells tensors apart by their names "
