@@ -538,12 +538,15 @@ def check_place(path: str | os.PathLike) -> None:
     """CarverError where no file can be written: to be asked before the work whose outcome goes there."""
     path = Path(path)
     parent = path.parent
-    if path.is_dir():
-        raise CarverError(f"{path}: is a folder, a file is needed")
-    if not parent.is_dir():
-        raise CarverError(f"{path}: cannot be written ({parent} is no folder)")
-    if not os.access(path if path.exists() else parent, os.W_OK):
-        raise CarverError(f"{path}: cannot be written (no permission)")
+    try:
+        if path.is_dir():
+            raise CarverError(f"{path}: is a folder, a file is needed")
+        if not parent.is_dir():
+            raise CarverError(f"{path}: cannot be written ({parent} is no folder)")
+        if not os.access(path if path.exists() else parent, os.W_OK):
+            raise CarverError(f"{path}: cannot be written (no permission)")
+    except OSError as error:  # a name that is too long, say
+        raise CarverError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def write_atomically(path: Path, data: bytes, replace: bool = True) -> None:

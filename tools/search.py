@@ -158,11 +158,14 @@ def why_no_hint(search: Search) -> str:
     if not search.ranked:
         return _why_none_valid(search)
     reasons = Counter(reason for _, reason in search.refused)
-    shape = "x".join(map(str, policy.output_nodes[0].get_space_dim()))
+    extents = policy.output_nodes[0].get_space_dim()
+    shape = "x".join(map(str, extents))
     on_tensor_cores = [node for node in policy.ordered_nodes if node.get_tag("tensorcore_config")]
     tensor_core = isinstance(policy, TensorCorePolicy) and len(on_tensor_cores) > 0
     path = "tensor-core path chosen, but " if tensor_core else ""
     if reasons.get("block size", 0) == 0:
+        if tensor_core and search.rejected and all(extent % 16 == 0 for extent in extents):
+            return f"{path}{_why_none_valid(search)}"
         least = " with at least 16 rows and columns" if tensor_core else ""
         return f"{path}no visited tile{least} divides {shape}"
     return f"{path}no tile of {len(search.ranked)} for {shape} can be split among the threads of a block"
@@ -173,7 +176,8 @@ def _why_none_valid(search: Search) -> str:
     names = {"smem": "bytes of shared memory", "shared memory": "bytes of shared memory", "registers": "registers"}
     _, reason, demand, limit = min(search.rejected, key=lambda row: row[2])
     what = names.get(reason, reason)
-    return f"no visited tile fits: the smallest needs {_number(demand)} {what}, the device has {_number(limit)}"
+    fits = "of at least 16 rows and columns fits" if search.ranked else "fits"
+    return f"no visited tile {fits}: the smallest needs {_number(demand)} {what}, the device has {_number(limit)}"
 
 
 def _number(value: float) -> str:

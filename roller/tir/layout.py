@@ -442,7 +442,8 @@ def _legalize_index_map_dtype(index_map: IndexMap, shape: Sequence[PrimExpr]) ->
     if len(shape) != len(index_map.initial_indices):
         raise ScheduleError(f"the layout takes {len(index_map.initial_indices)} indices, the buffer has {len(shape)}")
     if len({extent.dtype for extent in shape}) > 1:
-        raise ScheduleError(f"the extents {_show(shape)} are of several dtypes: from 2**31 on they are int64, else int32")
+        widths = "from 2**31 on they are int64, else int32"
+        raise ScheduleError(f"the extents {_show(shape)} are of several dtypes: {widths}")
     var_map: dict[Var, PrimExpr] = {}
     initial = []
     for var, extent in zip(index_map.initial_indices, shape):
