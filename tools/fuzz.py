@@ -63,6 +63,8 @@ OUTCOMES = {
     "real time": "the real carver runs over the limit (not compared)",
 }
 FAILURES = ("differ", "fault", "port time")
+# Of these the summary names some cases: they are no failures, but worth a look.
+NAMED = ("gave up", "real died", "real time")
 
 
 @dataclass
@@ -73,6 +75,7 @@ class Result:
     counts: Counter = field(default_factory=Counter)
     visited: int = 0  # tiles compared
     failures: list[Failure] = field(default_factory=list)
+    named: dict[str, list[str]] = field(default_factory=dict)
     seconds: tuple[float, float] = (0.0, 0.0)  # of the real carver, of the port
 
 
@@ -203,7 +206,7 @@ def run_task(sides: BothSides, task: Task, shrinking: float) -> Result:
         case = json.loads(json.dumps(fuzz_draw.draw_case(task.seed, task.first, task.kind, sides.devices)))
     result = Result(task.kind)
     outcome, drifts, (visited, real_seconds, port_seconds) = sides.compare(case)
-    result.counts[outcome] += 1
+    count(result, case, outcome)
     result.visited = visited
     result.seconds = (real_seconds, port_seconds)
     if outcome in FAILURES:
@@ -218,6 +221,12 @@ def run_task(sides: BothSides, task: Task, shrinking: float) -> Result:
         found = sides.compare(smaller)[1]
         result.failures.append(Failure(case["id"], outcome, drifts, case, smaller, found, tried))
     return result
+
+
+def count(result: Result, case: dict, outcome: str) -> None:
+    result.counts[outcome] += 1
+    if outcome in NAMED:
+        result.named.setdefault(outcome, []).append(case["id"])
 
 
 def is_random(case: dict) -> bool:
@@ -250,7 +259,7 @@ def run_expressions(sides: BothSides, task: Task) -> Result:
         singles = [{"answers": [answer]} for answer in reply["answers"]]
     for case, ours, single in zip(batch, answers, singles):
         outcome, drifts = fuzz_expressions.compare(case, ours, single)
-        result.counts[outcome] += 1
+        count(result, case, outcome)
         if outcome in FAILURES:
             smaller, tried = fuzz_expressions.shrink(case, lambda c: ask_expression(sides, c)[0] == outcome)
             found = ask_expression(sides, smaller)[1]
@@ -406,6 +415,8 @@ def gather(total: Result, result: Result) -> None:
     total.counts += result.counts
     total.visited += result.visited
     total.failures += result.failures
+    for outcome, names in result.named.items():
+        total.named.setdefault(outcome, []).extend(names)
     total.seconds = (total.seconds[0] + result.seconds[0], total.seconds[1] + result.seconds[1])
 
 
@@ -454,13 +465,15 @@ def save(folder: Path, totals: Iterable[Result]) -> None:
 
 def print_summary(totals: dict[str, Result], args: argparse.Namespace, seconds: float) -> None:
     for kind, total in totals.items():
-        count = sum(total.counts.values())
-        if not count:
+        cases = sum(total.counts.values())
+        if not cases:
             continue
         tiles = f", {total.visited} visited tiles" if total.visited else ""
         real, port = total.seconds
-        print(f"{count} {kind}s of seed {args.seed}{tiles} (real carver {real:.0f} s, port {port:.0f} s)")
+        print(f"{cases} {kind}s of seed {args.seed}{tiles} (real carver {real:.0f} s, port {port:.0f} s)")
         for name, text in OUTCOMES.items():
             if total.counts[name]:
-                print(f"  {total.counts[name]:7d}  {text}")
+                names = sorted(total.named.get(name, []))
+                examples = f": {', '.join(names[:5])}{', ...' if len(names) > 5 else ''}" if names else ""
+                print(f"  {total.counts[name]:7d}  {text}{examples}")
     print(f"{seconds:.0f} s")
