@@ -108,11 +108,11 @@ def test_every_error_is_one_line() -> None:
         ([*MATMUL, "\x1b[31m\n"], "unrecognized arguments: \\x1b[31m "),
         (
             [*CONV, "--K", "100"],
-            "carver: a filter of --K 100 with --D 1 covers 100 pixels, more than --H 8 with a padding of 1 on each side",
+            "a filter of --K 100 with --D 1 covers 100 pixels, more than --H 8 with a padding of 1 on each side",
         ),
         (
             [*CONV, "--K", "3", "--D", "1000"],
-            "carver: a filter of --K 3 with --D 1000 covers 2001 pixels, more than --H 8 with a padding of 1 on each side",
+            "a filter of --K 3 with --D 1000 covers 2001 pixels, more than --H 8 with a padding of 1 on each side",
         ),
         ([*MATMUL, "--arch", "llvm"], "carver: carver models CUDA and AMD devices, and 'llvm' is neither"),
         (
@@ -550,8 +550,8 @@ def test_threads_have_their_own_device() -> None:
 def test_the_bias_clash_names_its_cause_and_the_way_round(template, axes: int) -> None:
     # InternalError "iter_map.size() == outputs.size()" in the real carver.
     assert refusal(template.with_arch(A100).recommend_hints) == (
-        f"the stage 'Bias' reads 'Bias' along 1 axes, and it is known with {axes}: 2 tensors are called 'Bias', as with "
-        "with_bias the bias and the stage that adds it, and carver tells tensors apart by their names "
+        f"the stage 'Bias' reads 'Bias' along 1 axes, and it is known with {axes}: 2 tensors are called 'Bias', as "
+        "with with_bias the bias and the stage that adds it, and carver tells tensors apart by their names "
         "(roller/shape_inference/tir.py); write the function with te and give each placeholder and each stage a name "
         "of its own"
     )
