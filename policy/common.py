@@ -78,9 +78,11 @@ def coalesced_tensor_shape(subtensor: Sequence[int], tensor: Sequence[int], tran
     """
     elements = math.prod(subtensor)
     if type(elements) is not int or not 0 < elements < EXACT_PRODUCT:
+        elements = math.prod(subtensor)
+    if type(elements) is not int or not 0 < elements < EXACT_PRODUCT or not subtensor:
         elements = int(shape_product(subtensor))
-    if not elements:
-        return 0
+        if not elements:
+            return 0
     run = int(coalesced_factor(subtensor, tensor))
     if transaction_size == 0:
         raise NoTransaction("the device's transaction_size is smaller than one element")

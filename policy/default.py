@@ -438,34 +438,35 @@ class DefaultPolicy:
     def compute_tile_dict(self, output_tile: list[int], rstep_map: dict[Node, dict[str, int]]) -> TileDict:
         """Price a tile. ``valid`` is False where its shared memory or its registers exceed the device's."""
         trace = self.trace
+        arch = self.arch
         td = TileDict(output_tile)
         td.rstep_map = rstep_map
         td.traffic, td.tile_map = self._compute_memory_traffic(output_tile)
         smem_cost, cached = self._compute_shared_memory_usage(td)
         td.smem_cost, td.cached_tensors_map = smem_cost, cached
-        if smem_cost > self.arch.smem_cap:
+        if smem_cost > arch.smem_cap:
             td.valid = False
             if trace is not None:
-                trace.reject(td, "shared memory", smem_cost, self.arch.smem_cap)
+                trace.reject(td, "shared memory", smem_cost, arch.smem_cap)
             return td
         output_shape = self.output_nodes[0].get_space_dim()
         td.grid_size = _count_tiles(output_tile, output_shape)
         # Registers hold the tile's elements, by the width of the function's output, twice.
-        registers = [shape_product(td.get_tile(node)) * node.get_dtype().bits / 32 for node in self.ordered_nodes]
+        registers = [shape_product(td.tile_map[node]) * node.get_dtype().bits / 32 for node in self.ordered_nodes]
         reg_usage = int(2 * max(registers))
-        if reg_usage > self.arch.reg_cap:
+        if reg_usage > arch.reg_cap:
             td.valid = False
             if trace is not None:
-                trace.reject(td, "registers", reg_usage, self.arch.reg_cap)
+                trace.reject(td, "registers", reg_usage, arch.reg_cap)
             return td
-        by_smem = self.arch.max_smem_usage // max(td.smem_cost, 1)
-        by_registers = self.arch.reg_cap // max(reg_usage, 1)
-        td.block_per_SM = min(by_smem, by_registers, self.arch.sm_partition)
-        blocks_at_once = int(td.block_per_SM * self.arch.compute_max_core)
+        by_smem = arch.max_smem_usage // max(smem_cost, 1)
+        by_registers = arch.reg_cap // max(reg_usage, 1)
+        td.block_per_SM = min(by_smem, by_registers, arch.sm_partition)
+        blocks_at_once = int(td.block_per_SM * arch.compute_max_core)
         if blocks_at_once == 0:
             raise NoCapacity(
                 f"the device runs no thread block: {td.block_per_SM} per multiprocessor "
-                f"on {self.arch.compute_max_core} multiprocessors"
+                f"on {arch.compute_max_core} multiprocessors"
             )
         td.num_wave = math.ceil(td.grid_size / blocks_at_once)
         return td

@@ -424,6 +424,8 @@ class PrimFuncNode(Node):
         """
         reads = self._plain_reads or self._plainly_read()
         results = self._clipped(reads.outputs, tile, rstep)
+        if reads.are_outputs_small:
+            return results
         for i, region in enumerate(results):
             elements = math.prod(region)
             if type(elements) is int and abs(elements) >= 2**31:
@@ -632,7 +634,10 @@ class PrimFuncNode(Node):
                 limit = self.input_buffers[i] if i < len(self.input_buffers) else None
                 outputs.append(self._plain_read(places, buffer, limit))
             whole_reductions = self.ana.reduce_extents(None)
-            self._plain_reads = PlainReads(places, rank, whole_reductions, inputs, reduction_inputs, outputs)
+            are_small = all(clip.limits is not None and math.prod(clip.limits) < 2**31 for clip in outputs)
+            self._plain_reads = PlainReads(
+                places, rank, whole_reductions, inputs, reduction_inputs, outputs, are_small
+            )
         return self._plain_reads
 
     def _plain_read(self, places: Places, buffer: Buffer, limit: Buffer | None, align_last: bool = False) -> Clip:
@@ -889,7 +894,8 @@ class Clip:
 class PlainReads:
     """What of a node's regions is the same for all tiles.
 
-    ``rank`` is that of the tiled output, -1 for several; ``reduce_extents`` those of whole reductions.
+    ``rank`` is that of the tiled output, -1 for several; ``reduce_extents`` those of whole reductions;
+    ``are_outputs_small`` whether no clipped output has as many elements as a 32 bit product cannot hold.
     """
 
     places: Places
@@ -898,6 +904,7 @@ class PlainReads:
     inputs: list[Clip]
     reduction_inputs: list[Clip]
     outputs: list[Clip]
+    are_outputs_small: bool
 
 
 @dataclass(frozen=True)

@@ -586,6 +586,10 @@ class BufferLoad(PrimExpr):
 
 BINARY_OPS = (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or)
 
+# For walks, which meet these most.
+_BINARY = frozenset(BINARY_OPS)
+_LEAVES = frozenset((IntImm, FloatImm, StringImm, Var, SizeVar))
+
 
 # --------------------------------------------------------------------------------------------------------------------
 # Constants and conversion
@@ -645,6 +649,8 @@ def const(value, dtype: str | None = None) -> PrimExpr:
 
 
 def make_const(dtype: str, value) -> PrimExpr:
+    if type(value) is int and is_index_type(dtype):
+        return IntImm(dtype, value)
     kind = dtypes.parse(dtype)[0]
     if isinstance(value, (str, bytes, ExprOp)):
         raise TirError(f"cannot make a {dtype} of {shown(value)}")
@@ -1306,11 +1312,11 @@ def abs_(x) -> PrimExpr:
 
 def children(node) -> tuple:
     """The sub-expressions of an expression, in the order in which TVM visits them."""
-    if isinstance(node, BinaryOpExpr):
-        return (node.a, node.b)
     kind = type(node)
-    if kind in (IntImm, FloatImm, StringImm) or isinstance(node, Var):
+    if kind in _LEAVES:
         return ()
+    if kind in _BINARY:
+        return (node.a, node.b)
     if kind is Call:
         return node.args
     if kind is Cast:
@@ -1364,12 +1370,12 @@ def pre_order_visit(node, fvisit: Callable[[Any], bool]) -> None:
 
 def map_children(expr: PrimExpr, f: Callable[[PrimExpr], PrimExpr]) -> PrimExpr:
     """The expression with ``f`` applied to its children; itself when none changed. Nothing is folded."""
-    if isinstance(expr, BinaryOpExpr):
-        a, b = f(expr.a), f(expr.b)
-        return expr if a is expr.a and b is expr.b else type(expr)(a, b)
     kind = type(expr)
-    if kind in (IntImm, FloatImm, StringImm) or isinstance(expr, Var):
+    if kind in _LEAVES:
         return expr
+    if kind in _BINARY:
+        a, b = f(expr.a), f(expr.b)
+        return expr if a is expr.a and b is expr.b else kind(a, b)
     if kind is Call:
         args = tuple(f(arg) for arg in expr.args)
         return expr if _all_same(args, expr.args) else Call(expr.dtype, expr.op, args)
