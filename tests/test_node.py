@@ -202,3 +202,16 @@ def test_traversal_calls_consumers_first():
     assert [node.block_analyzer.get_block_name(block) for block in seen] == ["D", "C"]
     # Names of blocks are new at each query: only the one that was given is found again.
     assert [block in seen for block in node.blocks] == [True, False]
+
+
+def test_a_stage_that_cannot_be_told_its_tile_is_refused_when_asked_for():
+    # Found by fuzzing: E reads the reduced U at two places, so E's region for a tile of U is not known. In the real
+    # carver the base tile is found all the same ([1]), and the search ends in an IndexError on A, which has no axis.
+    A = te.placeholder((4,), dtype="float16", name="A")
+    r = te.reduce_axis((0, 2), name="r")
+    U = te.compute((4,), lambda i: te.max(A[i], axis=r), name="U")
+    E = te.compute((3,), lambda i: U[i] + U[i + 1], name="E")
+    node = PrimFuncNode(te.create_prim_func([A, E]))
+    assert node.propagate_inputs([2]) == [[2]]
+    with pytest.raises(CarverError, match="the stage 'E' comes after the tiled one"):
+        node.propagate_outputs([2])
