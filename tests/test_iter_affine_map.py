@@ -741,5 +741,17 @@ def test_simplification_keeps_values(bijection, data):
         assert [evaluate(e, point) for e in simplified] == [evaluate(e, point) for e in indices]
 
 
+def test_the_last_bad_mark_decides_how_a_map_fails():
+    # From fuzzing: one of the two marks is no iterator, the other divides by zero. The real library checks the
+    # mark found last first: [y, product] raises, [product, y] gives an answer with one error.
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    product = y * tir.floordiv(tir.floormod(x, 2), 2)
+    ranges = {y: tir.Range.from_min_extent(0, 2)}
+    with pytest.raises(tir.TirError, match="division by zero"):
+        detect_iter_map([y, product], ranges, x + y <= 0, IterMapLevel.NoCheck, True)
+    found = detect_iter_map([product, y], ranges, x + y <= 0, IterMapLevel.NoCheck, True)
+    assert (list(found.indices), len(found.errors)) == ([], 1)
+
+
 def test_module_is_where_carver_looks_for_it():
     assert iter_affine_map.IterMapLevel.Surjective == 1

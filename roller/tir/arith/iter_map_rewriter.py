@@ -358,8 +358,8 @@ class _MarkTable:
 class IterMarkSplitCollector:
     """The splits that refer to each mark, to check that they are independent.
 
-    ``visited`` has the marks in the order in which they were met. TVM iterates over a set of addresses, whose order
-    changes from run to run; only the wording of an error message can depend on it.
+    ``visited`` has the marks in the order in which they were met. TVM iterates over a hash set of addresses, which
+    gives small sets last in, first out; only which error comes first can depend on it.
     """
 
     __slots__ = ("visited", "_splits")
@@ -540,7 +540,9 @@ class IterMapRewriter:
         """
         collector = IterMarkSplitCollector()
         collector.collect(bindings)
-        for mark in collector.visited.values():
+        # The last mark found first, as TVM's hash set gives them: which bad mark comes first decides between an answer
+        # with errors and a division by zero.
+        for mark in reversed(collector.visited.values()):
             if not self._try_normalize_splits(mark, collector.splits_of(mark), check_level):
                 return False
         if check_level == IterMapLevel.Bijective:
