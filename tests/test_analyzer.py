@@ -240,6 +240,19 @@ def test_truncating_division_in_the_prover():
     assert Analyzer().can_prove(expr.Div(x, two) * 2 <= x)
 
 
+@pytest.mark.parametrize("divisor, is_one_signed", [(2, True), (-1, True), (-116, True), (4, False)])
+def test_a_remainder_by_a_divisor_that_is_a_sum_of_products(divisor, is_one_signed):
+    """c - y * y, unless it may be 0: found by fuzzing (seed 7104)."""
+    x, y = expr.Var("x"), expr.Var("y")
+    remainder = expr.Mod(expr.IntImm("int32", 1), divisor - y * y)
+    analyzer = Analyzer()
+    assert analyzer.can_prove(remainder < 2) is is_one_signed
+    assert analyzer.can_prove(remainder > -1) is is_one_signed
+    assert not analyzer.can_prove(remainder < 1)
+    simplified = str(analyzer.canonical_simplify(x * 2 > remainder))
+    assert simplified == ("0 < x" if is_one_signed else "T.truncmod(1, 4 - y * y) < x * 2")
+
+
 def test_a_shift_bounds_its_amount_from_then_on():
     x, y = expr.Var("x"), expr.Var("y")
     analyzer = Analyzer()

@@ -34,6 +34,8 @@ _FEW_POINTS = 4096
 _MANY_POINTS = 2_000_000
 # Z3 decides operations on bits within its budget only if they are 32 bit ones of variables with a handful of values.
 _POINTS_WITH_BITS = 8
+# Up to how many values of a factor are tried one by one.
+_FEW_VALUES = 8
 # Elementary steps of refutation per question, and how large the ends of intervals may become on the way.
 _REFUTATION_BUDGET = 20_000
 _LARGEST_END = 2**256
@@ -590,6 +592,11 @@ class _Refutation:
         remainder: Polynomial = {(self._new_var(),): 1}
         product = _multiply_polynomials(divisor, quotient)
         definition = self._equal(_add_polynomials(product, remainder, 1), dividend)
+        if len(divisor) > 1:
+            # Multiplied out, a product with a sum does not show what the sign of the sum says of it.
+            whole = self._named(divisor)
+            again = self._equal(_add_polynomials(_multiply_polynomials(whole, quotient), remainder, 1), dividend)
+            definition = _conjunction([definition, again])
         not_negative = self._less_equal({}, remainder)
         below_divisor = _conjunction([self._less({}, divisor), self._less(remainder, divisor)])
         minus_divisor = _add_polynomials({}, divisor, -1)
@@ -597,6 +604,13 @@ class _Refutation:
         defined = _conjunction([definition, not_negative, _disjunction([below_divisor, below_minus_divisor])])
         self._definitions.append(_disjunction([defined, self._equal(divisor, {})]))
         return quotient, remainder
+
+    def _named(self, polynomial: Polynomial) -> Polynomial:
+        """A variable that equals the polynomial."""
+        var = self._new_var()
+        self.intervals[var] = self._range(polynomial)
+        self._definitions.append(self._equal({(var,): 1}, polynomial))
+        return {(var,): 1}
 
     def _range(self, polynomial: Polynomial) -> Interval:
         return _range_of(self._linear(polynomial), self.intervals)
@@ -672,13 +686,26 @@ class _Refutation:
         if not has_integer_solution(equalities, facts, self.budget):
             return True
         if not clauses:
-            return False
+            return self._refute_values(equalities, inequalities, intervals, solved)
         clause = min(clauses, key=len)
         others = [("or", other) for other in clauses if other is not clause]
         for alternative in clause:
             if not self._refute(equalities, inequalities, [alternative, *others], dict(intervals)):
                 return False
         return True
+
+    def _refute_values(
+        self, equalities: list[Linear], inequalities: list[Linear], intervals: dict[int, Interval], solved: set[int]
+    ) -> bool:
+        """Whether the constraints are impossible for each value of a factor with few of them."""
+        for product, x, y in self._products:
+            for factor in (x, y):
+                low, high = intervals.get(factor, (None, None))
+                if product in solved or low is None or high is None or high - low >= _FEW_VALUES:
+                    continue
+                values = [("eq", ({factor: 1}, -value)) for value in range(low, high + 1)]
+                return all(self._refute(equalities, inequalities, [value], dict(intervals)) for value in values)
+        return False
 
     def _planes(self, intervals: dict[int, Interval]) -> list[Linear]:
         """Linear bounds of products by the bounds of their factors."""
@@ -859,11 +886,28 @@ def _propagate(
             changed |= intervals[product] != known
             if _is_empty(intervals[product]):
                 return False
+            if _excludes_zero(intervals[product]):
+                for factor in (x, y):
+                    known = intervals.get(factor, (None, None))
+                    intervals[factor] = _without_zero_ends(known)
+                    changed |= intervals[factor] != known
+                    if _is_empty(intervals[factor]):
+                        return False
         if not changed:
             return True
         if any(end is not None and abs(end) > _LARGEST_END for ends in intervals.values() for end in ends):
             raise OutOfBudget  # products of ends that drive each other up
     return True
+
+
+def _excludes_zero(interval: Interval) -> bool:
+    low, high = interval
+    return (low is not None and low > 0) or (high is not None and high < 0)
+
+
+def _without_zero_ends(interval: Interval) -> Interval:
+    low, high = interval
+    return 1 if low == 0 else low, -1 if high == 0 else high
 
 
 def _range_of_product(x: Interval, y: Interval) -> Interval:
