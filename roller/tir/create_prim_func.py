@@ -98,18 +98,14 @@ class _FuncInfo:
     # tvm: src/te/operation/create_primfunc.cc (ProducerToBufferTransformer), then Substitute
     def transform(self, expr: PrimExpr, axes_remap: dict[Var, PrimExpr]) -> PrimExpr:
         """The expression with reads of tensors as reads of buffers, and te's axes replaced by the block's iterators."""
-
-        def visit(current: PrimExpr) -> PrimExpr:
-            if isinstance(current, Var):
-                return axes_remap.get(current, current)
-            if type(current) is ProducerLoad:
-                buffer = self.buffer_of(current.producer)
-                if buffer is None:
-                    raise TirError(f"tensor {current.producer.name} is read before it is made")
-                return BufferLoad(buffer, [visit(index) for index in current.indices])
-            return map_children(current, visit)
-
-        return visit(expr)
+        if isinstance(expr, Var):
+            return axes_remap.get(expr, expr)
+        if type(expr) is ProducerLoad:
+            buffer = self.buffer_of(expr.producer)
+            if buffer is None:
+                raise TirError(f"tensor {expr.producer.name} is read before it is made")
+            return BufferLoad(buffer, [self.transform(index, axes_remap) for index in expr.indices])
+        return map_children(expr, lambda part: self.transform(part, axes_remap))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -151,23 +147,25 @@ def _nested_iter_levels(axes: Sequence[IterVar], info: _FuncInfo) -> list[list[I
     """The axes by level: an axis whose domain uses other axes is a level below them. Nearly always one level."""
     var2iter = {axis.var: axis for axis in axes}
     depth: dict[Var, int] = {}
-
-    def traverse(axis: IterVar) -> int:
-        if axis.var in depth:
-            return depth[axis.var]
-        current = 0
-        for end in (axis.dom.min, axis.dom.extent):
-            for variable in undefined_vars(info.simplify(end)):
-                # A variable that is no axis is a symbolic extent.
-                if variable in var2iter:
-                    current = max(current, traverse(var2iter[variable]) + 1)
-        depth[axis.var] = current
-        return current
-
-    levels: list[list[IterVar]] = [[] for _ in range(max((traverse(axis) for axis in axes), default=0) + 1)]
+    deepest = max((_level(axis, var2iter, depth, info) for axis in axes), default=0)
+    levels: list[list[IterVar]] = [[] for _ in range(deepest + 1)]
     for axis in axes:
         levels[depth[axis.var]].append(axis)
     return levels
+
+
+def _level(axis: IterVar, var2iter: dict[Var, IterVar], depth: dict[Var, int], info: _FuncInfo) -> int:
+    """The level of an axis, which goes into ``depth``."""
+    if axis.var in depth:
+        return depth[axis.var]
+    level = 0
+    for end in (axis.dom.min, axis.dom.extent):
+        for variable in undefined_vars(info.simplify(end)):
+            # A variable that is no axis is a symbolic extent.
+            if variable in var2iter:
+                level = max(level, _level(var2iter[variable], var2iter, depth, info) + 1)
+    depth[axis.var] = level
+    return level
 
 
 # tvm: src/te/operation/create_primfunc.cc (NestedScopeInfo)

@@ -1338,34 +1338,36 @@ def children(node) -> tuple:
     raise TirError(f"cannot walk into {type(node).__name__}")
 
 
+# A nested function that calls itself is a cycle of references, which only the garbage collector frees: the walks below
+# pass on what they have found instead.
+
+
 def post_order_visit(node, fvisit: Callable[[Any], None]) -> None:
     """Call ``fvisit`` on every node, children first, each object once."""
-    seen = set()
+    _post_order_visit(node, fvisit, set())
 
-    def visit(current):
-        if id(current) in seen:
-            return
-        seen.add(id(current))
-        for child in children(current):
-            visit(child)
-        fvisit(current)
 
-    visit(node)
+def _post_order_visit(node, fvisit: Callable[[Any], None], seen: set[int]) -> None:
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    for child in children(node):
+        _post_order_visit(child, fvisit, seen)
+    fvisit(node)
 
 
 def pre_order_visit(node, fvisit: Callable[[Any], bool]) -> None:
     """Call ``fvisit`` on every node, parents first, each object once; below a node only if it answers True."""
-    seen = set()
+    _pre_order_visit(node, fvisit, set())
 
-    def visit(current):
-        if id(current) in seen:
-            return
-        seen.add(id(current))
-        if fvisit(current):
-            for child in children(current):
-                visit(child)
 
-    visit(node)
+def _pre_order_visit(node, fvisit: Callable[[Any], bool], seen: set[int]) -> None:
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if fvisit(node):
+        for child in children(node):
+            _pre_order_visit(child, fvisit, seen)
 
 
 def map_children(expr: PrimExpr, f: Callable[[PrimExpr], PrimExpr]) -> PrimExpr:
@@ -1430,46 +1432,54 @@ def _all_same(new: Sequence, old: Sequence) -> bool:
 def substitute(node, vmap: Mapping[Var, PrimExpr] | Callable[[Var], PrimExpr | None]):
     """The node with variables replaced. Changed nodes are rebuilt as they were: nothing is folded, as in TVM."""
     lookup = vmap if callable(vmap) else vmap.get
-
-    def visit(current):
-        if isinstance(current, Var):
-            new = lookup(current)
-            if new is None:
-                return current
-            new = convert(new)
-            if new.dtype != current.dtype:
-                raise TirError(f"cannot put {new} ({new.dtype}) for {current.name} ({current.dtype})")
-            return new
-        return map_children(current, visit)
-
     if isinstance(node, PrimExpr):
-        return visit(node)
-    return node.map_exprs(visit)  # a statement
+        return _Substitution(lookup)(node)
+    return node.map_exprs(_Substitution(lookup))  # a statement
+
+
+class _Substitution:
+    """Puts expressions in the place of variables, called on each node."""
+
+    __slots__ = ("lookup",)
+
+    def __init__(self, lookup: Callable[[Var], PrimExpr | None]) -> None:
+        self.lookup = lookup
+
+    def __call__(self, expr: PrimExpr) -> PrimExpr:
+        if not isinstance(expr, Var):
+            return map_children(expr, self)
+        new = self.lookup(expr)
+        if new is None:
+            return expr
+        new = convert(new)
+        if new.dtype != expr.dtype:
+            raise TirError(f"cannot put {new} ({new.dtype}) for {expr.name} ({expr.dtype})")
+        return new
 
 
 def undefined_vars(expr: PrimExpr, defs: Iterable[Var] = ()) -> list[Var]:
     """The free variables of an expression in the order of their first use."""
-    defined = set(defs)
     found: list[Var] = []
-
-    def visit(current):
-        if isinstance(current, Var):
-            if current not in defined:
-                defined.add(current)
-                found.append(current)
-            return
-        if type(current) is Let:
-            visit(current.value)
-            defined.add(current.var)
-            visit(current.body)
-            return
-        if type(current) is Reduce:
-            defined.update(axis.var for axis in current.axis)
-        for child in children(current):
-            visit(child)
-
-    visit(expr)
+    _find_undefined(expr, set(defs), found)
     return found
+
+
+def _find_undefined(expr: PrimExpr, defined: set[Var], found: list[Var]) -> None:
+    kind = type(expr)
+    if kind in _LEAVES:
+        if isinstance(expr, Var) and expr not in defined:
+            defined.add(expr)
+            found.append(expr)
+        return
+    if kind is Let:
+        _find_undefined(expr.value, defined, found)
+        defined.add(expr.var)
+        _find_undefined(expr.body, defined, found)
+        return
+    if kind is Reduce:
+        defined.update(axis.var for axis in expr.axis)
+    for child in children(expr):
+        _find_undefined(child, defined, found)
 
 
 # --------------------------------------------------------------------------------------------------------------------

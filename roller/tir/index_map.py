@@ -85,33 +85,42 @@ _REBUILT_CALLS: dict[str, Callable[..., PrimExpr]] = {
     "tirx.if_then_else": if_then_else,
 }
 
+
 # tvm: src/tirx/ir/stmt_functor.cc (IRSubstituteWithDataTypeLegalization), data_type_rewriter.cc (DataTypeLegalizer)
 def substitute_with_data_type_legalization(expr: PrimExpr, vmap: Mapping[Var, PrimExpr]) -> PrimExpr:
     """The expression with variables replaced by expressions of any integer dtype.
 
     Unlike :func:`~.expr.substitute` this casts operands until they match, and folds the nodes that change.
     """
+    return _Legalization(vmap)(expr)
 
-    def visit(current: PrimExpr) -> PrimExpr:
-        kind = type(current)
+
+class _Legalization:
+    """Puts expressions in the place of variables and matches the dtypes of what was around them, node by node."""
+
+    __slots__ = ("vmap",)
+
+    def __init__(self, vmap: Mapping[Var, PrimExpr]) -> None:
+        self.vmap = vmap
+
+    def __call__(self, expr: PrimExpr) -> PrimExpr:
+        kind = type(expr)
         if kind in _MATCHED_NODES:
-            a, b = visit(current.a), visit(current.b)
-            if a is current.a and b is current.b:
-                return current
+            a, b = self(expr.a), self(expr.b)
+            if a is expr.a and b is expr.b:
+                return expr
             a, b = match_types(a, b)
             folded = try_const_fold(kind, a, b)
             return folded if folded is not None else kind(a, b)
-        if isinstance(current, Var):
-            return vmap.get(current, current)
+        if isinstance(expr, Var):
+            return self.vmap.get(expr, expr)
         if kind is Call:
-            return _rebuild_call(current, map_children(current, visit))
+            return _rebuild_call(expr, map_children(expr, self))
         if kind is Select:
-            return _rebuild_select(current, visit)
+            return _rebuild_select(expr, self)
         if kind is Let:
-            return _rebuild_let(current, visit)
-        return map_children(current, visit)
-
-    return visit(expr)
+            return _rebuild_let(expr, self)
+        return map_children(expr, self)
 
 
 def _rebuild_call(before: Call, after: Call) -> PrimExpr:

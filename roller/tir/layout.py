@@ -166,37 +166,46 @@ def _point(buffer: Buffer, indices: Sequence[PrimExpr]) -> BufferRegion:
     return BufferRegion(buffer, [Range.from_min_extent(index, make_const(index.dtype, 1)) for index in indices])
 
 
-# tvm: src/s_tir/schedule/primitive/cache_read_write.cc (ReIndexRewriter)
 def _use_stage(block: SBlock, target: Buffer, stage_buffer: Buffer, used: Sequence[IterVar]) -> SBlock:
     """The block with its accesses of the buffer turned to the stage's buffer."""
-    new_indices = tuple(iter_var.var for iter_var in used)
-    new_region = _point(stage_buffer, new_indices)
-
-    def expr(node: PrimExpr) -> PrimExpr:
-        node = map_children(node, expr)
-        if type(node) is BufferLoad and node.buffer is target:
-            return BufferLoad(stage_buffer, new_indices)
-        return node
-
-    def stmt(node: Stmt | None) -> Stmt | None:
-        if node is None:
-            return None
-        if isinstance(node, SeqStmt):
-            return SeqStmt([stmt(part) for part in node.seq])
-        if isinstance(node, Bind):
-            return Bind(node.var, expr(node.value))
-        if not isinstance(node, BufferStore):
-            raise ScheduleError(f"the block {block.name_hint!r} is no leaf: reindex works on blocks of stores")
-        value, indices = expr(node.value), [expr(index) for index in node.indices]
-        if node.buffer is target:
-            return BufferStore(stage_buffer, value, new_indices)
-        return BufferStore(node.buffer, value, indices)
+    rewriter = _ReIndexRewriter(block.name_hint, target, stage_buffer, tuple(iter_var.var for iter_var in used))
+    new_region = _point(stage_buffer, rewriter.new_indices)
 
     def turn(accesses: Sequence[BufferRegion]) -> list[BufferRegion]:
         return [new_region if access.buffer is target else access for access in accesses]
 
     reads, writes = turn(block.reads), turn(block.writes)
-    return block.replace(reads=reads, writes=writes, body=stmt(block.body), init=stmt(block.init))
+    body, init = rewriter.stmt(block.body), None if block.init is None else rewriter.stmt(block.init)
+    return block.replace(reads=reads, writes=writes, body=body, init=init)
+
+
+# tvm: src/s_tir/schedule/primitive/cache_read_write.cc (ReIndexRewriter)
+class _ReIndexRewriter:
+    """Turns a block's accesses of a buffer to those of its stage's buffer at the new indices."""
+
+    def __init__(self, name: str, target: Buffer, stage_buffer: Buffer, new_indices: tuple[PrimExpr, ...]):
+        self.name = name
+        self.target = target
+        self.stage_buffer = stage_buffer
+        self.new_indices = new_indices
+
+    def expr(self, node: PrimExpr) -> PrimExpr:
+        node = map_children(node, self.expr)
+        if type(node) is BufferLoad and node.buffer is self.target:
+            return BufferLoad(self.stage_buffer, self.new_indices)
+        return node
+
+    def stmt(self, node: Stmt) -> Stmt:
+        if isinstance(node, SeqStmt):
+            return SeqStmt([self.stmt(part) for part in node.seq])
+        if isinstance(node, Bind):
+            return Bind(node.var, self.expr(node.value))
+        if not isinstance(node, BufferStore):
+            raise ScheduleError(f"the block {self.name!r} is no leaf: reindex works on blocks of stores")
+        value, indices = self.expr(node.value), [self.expr(index) for index in node.indices]
+        if node.buffer is self.target:
+            return BufferStore(self.stage_buffer, value, self.new_indices)
+        return BufferStore(node.buffer, value, indices)
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -11,31 +11,15 @@ def extract_constraints(expr: PrimExpr, keep_composite_constraints: bool = True)
 
     A conjunction contributes itself (only with ``keep_composite_constraints``), then what its two sides contribute.
     """
-    out: list[PrimExpr] = []
-
-    def collect(part: PrimExpr) -> None:
-        is_conjunction = type(part) is And
-        if keep_composite_constraints or not is_conjunction:
-            out.append(part)
-        if is_conjunction:
-            collect(part.a)
-            collect(part.b)
-
-    collect(expr)
-    return out
+    if type(expr) is not And:
+        return [expr]
+    parts = [part for side in (expr.a, expr.b) for part in extract_constraints(side, keep_composite_constraints)]
+    return [expr, *parts] if keep_composite_constraints else parts
 
 
 # tvm: src/arith/constraint_extract.cc (ExtractComponents)
 def extract_components(expr: PrimExpr) -> list[PrimExpr]:
     """The sides of a (nested) disjunction, from left to right; just ``[expr]`` for anything else."""
-    out: list[PrimExpr] = []
-
-    def collect(part: PrimExpr) -> None:
-        if type(part) is Or:
-            collect(part.a)
-            collect(part.b)
-        else:
-            out.append(part)
-
-    collect(expr)
-    return out
+    if type(expr) is not Or:
+        return [expr]
+    return [*extract_components(expr.a), *extract_components(expr.b)]

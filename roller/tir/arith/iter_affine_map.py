@@ -724,20 +724,8 @@ class InverseAffineIterMapTransformer:
         """All nodes below the map, every one before what it is made of."""
         order: list[IterMapExpr] = []
         visited: set[int] = set()
-
-        def visit(expr: IterMapExpr) -> None:
-            if id(expr) in visited:
-                return
-            visited.add(id(expr))
-            if type(expr) is IterSumExpr:
-                for child in expr.args:
-                    visit(child)
-            elif isinstance(expr.source.source, IterMapExpr):
-                visit(expr.source.source)
-            order.append(expr)
-
         for sum_expr in iter_map:
-            visit(sum_expr)
+            _post_order(sum_expr, visited, order)
         return order[::-1]
 
     def _check_fuse_pattern(self, expr: IterSumExpr) -> None:
@@ -749,6 +737,19 @@ class InverseAffineIterMapTransformer:
             if not self._analyzer.can_prove_equal(split.scale, expected_scale):
                 raise InternalError(f"iterators fused with the scale {split.scale} instead of {expected_scale}")
             expected_scale = mul(expected_scale, split.extent)
+
+
+def _post_order(expr: IterMapExpr, visited: set[int], order: list[IterMapExpr]) -> None:
+    """Append an iterator expression to the order after all that it is made of, each object once."""
+    if id(expr) in visited:
+        return
+    visited.add(id(expr))
+    if type(expr) is IterSumExpr:
+        for child in expr.args:
+            _post_order(child, visited, order)
+    elif isinstance(expr.source.source, IterMapExpr):
+        _post_order(expr.source.source, visited, order)
+    order.append(expr)
 
 
 # tvm: src/arith/iter_affine_map.cc (InverseAffineIterMap)
