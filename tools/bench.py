@@ -1,9 +1,11 @@
 """Measure how much faster the port is than the real carver: both answer the same cases in one session.
 
 A call is: the computation built and the hints recommended. Process start and imports are outside on both sides, and
-each side makes one call beforehand that does not count. The two sides take turns, call by call, so that the machine's
-moods hit both. The ratio of a case is real seconds / port seconds, each the median of the repeats; by the clock, and by
-processor time, which other work on the machine does not stretch.
+each side makes one call beforehand that does not count. The two sides take turns, case by case, so that the machine's
+moods hit both; a side makes its calls of a case in a row, the garbage of those before collected beforehand. The ratio
+of a case is real seconds / port seconds, each the median of the repeats; by the clock, and by processor time, which
+other work on the machine does not stretch. First calls, which find the processor's caches full of the other side's
+data, are compared as well.
 
     carver bench --python PATH --n 50
 """
@@ -25,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--python", metavar="PATH", help=PYTHON_HELP)
     parser.add_argument("--cases", metavar="FILE", help="cases (JSON lines), a recording, or a list's name (all lists)")
     parser.add_argument("--n", type=int, default=200, metavar="N", help="cases to take, evenly spread; 0: all (200)")
-    parser.add_argument("--repeat", type=int, default=3, metavar="R", help="calls per case and side (3)")
+    parser.add_argument("--repeat", type=int, default=5, metavar="R", help="calls per case and side (5)")
     parser.add_argument("--each", action="store_true", help="print every case")
     parser.add_argument("--json", action="store_true", help="all figures as JSON")
 
@@ -67,11 +69,12 @@ def measure(python: str, cases: list[dict], repeat: int) -> list[dict]:
                 answer = real.answer(case)
                 if "failed" in answer:
                     raise CarverError(f"case {case['id']}: {answer['failed']}")
-                hints, seconds, processor = case_module.time_case(backend, case)
-                calls["seconds"]["real"].append(answer["seconds"])
-                calls["seconds"]["port"].append(seconds)
-                calls["processor"]["real"].append(answer["processor"])
-                calls["processor"]["port"].append(processor)
+                for name in MEASURES:
+                    calls[name]["real"].append(answer[name])
+            for _ in range(repeat):
+                hints, *spent = case_module.time_case(backend, case)
+                for name, value in zip(MEASURES, spent):
+                    calls[name]["port"].append(value)
             results.append({"id": case["id"], "hints": hints, **calls, **ratios(calls)})
     return results
 

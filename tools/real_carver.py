@@ -219,6 +219,8 @@ def main() -> int:
     backend = real_backend(cases, options.workloads)
     expressions = Expressions()
     print(json.dumps(describe()), file=out, flush=True)
+    gc.collect()
+    gc.freeze()  # what was imported need not be looked through again
     for number, line in enumerate(sys.stdin):
         case = json.loads(line)
         if "expressions" in case:
