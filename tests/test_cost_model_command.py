@@ -5,15 +5,20 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import random
 import shlex
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from carver.arch import CUDA
+from carver.arch import CUDA, CarverError, get_arch
+from carver.roller.template import MatmulTemplate
 from carver.tools import cost_model
 from carver.tools.cli import main
 from carver.tools.cost_model import Gemm, closed_traffic, price, propagated_traffic, rank, shared_memory
+from carver.tools.cost_model_port import Agreement, agreement, compare
+from carver.tools.search import search_template
+from carver.tools.trace import Visit
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTE = Gemm(4096, 4096, 4096, 232448, 132)
@@ -244,7 +249,7 @@ def test_json(capsys) -> None:
 # No answer, and bad input
 
 
-@pytest.mark.parametrize("mode", ["", "--self-test"])
+@pytest.mark.parametrize("mode", ["", "--self-test", "--against-port"])
 def test_extents_without_a_factor(capsys, mode) -> None:
     code, out, err = command(capsys, "--m", "13", "--k", "15", *mode.split())
     assert (code, err) == (1, "")
@@ -267,6 +272,9 @@ def test_a_large_prime_is_its_own_factor(capsys) -> None:
     assert out.splitlines()[2] == (
         "no valid candidate: the smallest, 523x521x17, needs 544,966 registers, the limit is 65,536"
     )
+    code, out, _ = command(capsys, *"--m 4099 --n 4099 --k 4099 --against-port".split())
+    assert code == 1
+    assert out.splitlines()[-1] == "no candidate to compare"
 
 
 @pytest.mark.parametrize(
@@ -285,9 +293,11 @@ def test_a_large_prime_is_its_own_factor(capsys) -> None:
         ("--arch sm_90", "'sm_90' names no particular device: give --cores N"),
         ("--arch llvm", "carver models CUDA and AMD devices, and 'llvm' is neither"),
         ("--arch ''", "unknown target kind ''"),
+        ("--self-test --against-port", "argument --against-port: not allowed with argument --self-test"),
         ("--limit 728", "9x9x9 factors of M, N and K are at least 16, which makes 729 candidates, "
          "more than the limit of 728; --limit 729 allows them"),
         ("--m 963761198400 --n 963761198400 --k 963761198400", "301,436,852,625 candidates, more than the limit"),
+        (f"--m {2**40} --n {2**40} --against-port", f"M x N must be below 2**63, and is {2**80}"),
         ("extra", "unrecognized arguments: extra"),
     ],
 )  # fmt: skip
@@ -307,3 +317,123 @@ def test_progress_goes_to_a_terminal_only(capsys, monkeypatch) -> None:
     assert "\x1b" not in out
     # Short ones say nothing of it.
     assert "729" not in command(capsys)[2]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Against carver's own policy
+
+
+def test_carver_ranks_by_the_traffic_of_one_tile() -> None:
+    device = CUDA("a100")
+    found = compare(Gemm(8192, 8192, 22016, device.smem_cap, device.compute_max_core), device)
+    [row, *_] = [row for row in found.rows if row.model.block[:2] == (128, 128)]
+    assert row.carver.traffic == 11_304_960
+    assert row.model.traffic == row.carver.grid_traffic == 11_304_960 * 64 * 64
+
+
+@pytest.mark.parametrize("name", ["a100", "v100", "mi300x", "rx7900xtx"])
+def test_carvers_figures_are_those_of_its_search(name) -> None:
+    """Each tile that the search visited has the search's own figures in the comparison."""
+    device = get_arch(name)
+    found = compare(Gemm(1024, 2048, 4096, device.smem_cap, device.compute_max_core), device)
+    template = MatmulTemplate(M=1024, N=2048, K=4096, trans_B=False, accum_dtype="float32").with_arch(device)
+    search = search_template(template, device, 1)
+    assert found.policy == type(search.policy).__name__
+    assert found.first_hint == tuple(search.hints[0].tile.output_tile)
+    prices = {row.carver.tile: row.carver for row in found.rows}
+    compared = 0
+    for visit in search.trace.of(Visit):
+        ours = prices.get(visit.tile)
+        if ours is None:
+            continue
+        assert (ours.rejected is None, ours.traffic, ours.smem) == (visit.valid, visit.traffic, visit.smem_cost)
+        if visit.valid:
+            figures = ours.blocks_per_sm, ours.waves, ours.priority
+            assert figures == (visit.block_per_SM, visit.num_wave, visit.priority)
+        compared += 1
+    assert compared >= 20
+
+
+def test_where_the_models_part_company() -> None:
+    found = compare(NOTE, CUDA("h100", smem_cap="optin"))
+    assert (found.policy, found.rstep, found.stages, found.first_hint) == ("TensorCorePolicy", 32, 2, (128, 128))
+    assert found.validity == {"both": 152, "model": 2, "carver": 199, "neither": 376}
+    figures = {figure.name: (figure.differ, figure.least, figure.most) for figure in found.figures}
+    assert figures["blk/SM"] == (83, 1, 4)
+    assert figures["waves"] == (83, 0.25, 1)
+    assert figures["registers"] == (152, 1 / 256, 0.5)
+    assert figures["smem"] == (122, 1 / 32, 4)
+    differ, least, most = figures["traffic, grid"]
+    assert (differ, least, round(most, 3)) == (69, 1, 2.497)
+    assert found.orders["model"] == Agreement(11476, 9398, 1595, 111, 195, 177)
+    assert found.orders["at_rstep"] == Agreement(561, 463, 83, 11, 0, 4)
+    assert found.orders["carver_traffic"] == Agreement(11476, 8855, 2249, 0, 195, 177)
+    assert found.orders["carver_waves"] == Agreement(11476, 9523, 1352, 229, 0, 372)
+
+
+def test_the_output_counts_at_its_own_width_in_carver() -> None:
+    """128x128 of float16: 16384 registers, as PORTING.md has it, where the model has 32 bits for it."""
+    found = compare(NOTE, CUDA("h100", smem_cap="optin"))
+    rows = {row.model.block: row for row in found.rows}
+    assert (rows[128, 128, 32].model.registers, rows[128, 128, 32].carver.registers) == (32768, 16384)
+    # Two stages of the search's own step, whatever block_K is.
+    assert [rows[128, 128, k].model.smem for k in (16, 32, 64)] == [8192, 16384, 32768]
+    assert [rows[128, 128, k].carver.smem for k in (16, 32, 64)] == [32768] * 3
+    rejected = rows[256, 256, 16]
+    assert (rejected.model.rejected, rejected.model.registers) == ("registers", 131072)
+    assert (rejected.carver.rejected, rejected.carver.registers) == (None, 65536)
+
+
+def test_a_wide_tile_is_written_in_part_only_where_k_is_short() -> None:
+    """Carver clips C's tile by A's shape: of 128 columns 64 are written where K is 64."""
+    found = compare(Gemm(4096, 4096, 64, 49152, 108), CUDA("a100"))
+    rows = {row.model.block: row for row in found.rows}
+    assert rows[128, 128, 64].carver.traffic == 2 * (128 * 64 + 64 * 128 + 128 * 64)
+    assert rows[128, 64, 64].carver.traffic == 2 * (128 * 64 + 64 * 64 + 128 * 64)
+    assert found.figures[0].carver.endswith("; C's tile cut to K columns")
+
+
+def test_a_skinny_product_is_ranked_the_other_way_round() -> None:
+    """One wave takes all of it: the grid's traffic wants wide tiles, one tile's narrow ones."""
+    found = compare(Gemm(16, 4096, 4096, 49152, 108), CUDA("a100"))
+    assert found.orders["model"] == Agreement(276, 0, 227, 0, 0, 49)
+    assert found.orders["carver_traffic"] == Agreement(276, 227, 0, 0, 0, 49)
+
+
+def test_agreement_counts_every_pair() -> None:
+    draw = random.Random(6)
+    for size in (0, 1, 2, 3, 20, 60):
+        prices = [(draw.randrange(8), draw.randrange(8)) for _ in range(size)]
+        counts = dict.fromkeys(("same", "opposite", "first_ties", "second_ties", "both_tie"), 0)
+        for (a, b), (c, d) in itertools.combinations(prices, 2):
+            kind = "both_tie" if a == c and b == d else "first_ties" if a == c else "second_ties" if b == d else None
+            counts[kind or ("same" if (a < c) == (b < d) else "opposite")] += 1
+        assert agreement(prices) == Agreement(pairs=size * (size - 1) // 2, **counts)
+
+
+def test_json_against_port_has_everything(capsys) -> None:
+    code, out, _ = command(capsys, "--against-port", "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert len(answer["rows"]) == 729
+    assert answer["validity"] == {"both": 152, "model": 2, "carver": 199, "neither": 376}
+    assert answer["orders"]["model"]["opposite"] == 1595
+    [row] = [row for row in answer["rows"] if row["model"]["block"] == [128, 256, 16]]
+    assert row["carver"] == {
+        "tile": [128, 256],
+        "traffic": 3211264.0,
+        "grid_traffic": 1644167168.0,
+        "smem": 49152,
+        "registers": 32768,
+        "rejected": None,
+        "blocks_per_sm": 2,
+        "waves": 2,
+        "priority": 6422530.0,
+    }
+
+
+def test_more_tiles_than_carver_can_count() -> None:
+    with pytest.raises(CarverError, match=r"carver counts tiles in 64 bits"):
+        compare(Gemm(2**40, 2**23, 16, 49152, 108), CUDA("a100"))
+    found = compare(Gemm(2**40, 2**22, 16, 49152, 108), CUDA("a100"))
+    assert min(row.carver.waves for row in found.rows if row.is_valid_in_both) > 0

@@ -1,11 +1,11 @@
-"""A plain GEMM priced in closed form: every block size that divides it, and ranked.
+"""A plain GEMM priced in closed form: every block size that divides it, ranked, and where carver prices otherwise.
 
 C[M, N] = A[M, K] x B[K, N], float16, sums of 32 bits. Candidates are all (block_M, block_N, block_K) of factors of M, N
 and K from 16 on. smem is one tile of A and one of B, registers are twice the largest of the three tiles at 32 bits,
 traffic is that of the whole grid. Ranked by priority = (traffic + 1) x waves, less is better; where it is equal, the
 smaller block_M comes first, then block_N, then block_K. MB are 10^6 bytes, KB 1024.
 
-Exit code 1 where no candidate is valid, and where --self-test finds a difference.
+Exit code 1 where no candidate is valid (with --against-port: in both), and where --self-test finds a difference.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def relative_error(found: int, expected: int) -> float:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "examples:\n  carver cost-model\n  carver cost-model --m 8192 --n 8192 --k 22016 --arch a100 --smem-cap optin\n"
-        "  carver cost-model --self-test"
+        "  carver cost-model --against-port"
     )
     for name, text in (("m", "rows of A and C"), ("n", "columns of B and C"), ("k", "length of the sums")):
         parser.add_argument(f"--{name}", type=size, default=4096, metavar="N", help=f"{text} (default: 4096)")
@@ -250,8 +250,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=size, default=LIMIT, metavar="N", help=f"refuse more candidates than that (default: {LIMIT})"
     )
-    parser.add_argument(
+    modes = parser.add_mutually_exclusive_group()
+    modes.add_argument(
         "--self-test", action="store_true", help="hold the traffic against the port's region propagation"
+    )
+    modes.add_argument(
+        "--against-port", action="store_true", help="set all candidates against the figures of carver's own policy"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     add_width(parser)
@@ -265,6 +269,10 @@ def run(args: argparse.Namespace) -> int:
         return _none_at_all(gemm, args)
     if args.self_test:
         return _self_test(gemm, args)
+    if args.against_port:
+        from .cost_model_port import run as against_port
+
+        return against_port(gemm, device, args)
     return _ranking(gemm, args)
 
 
