@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import random
+import re
 import shlex
 from fractions import Fraction
 from pathlib import Path
@@ -437,3 +438,18 @@ def test_more_tiles_than_carver_can_count() -> None:
         compare(Gemm(2**40, 2**23, 16, 49152, 108), CUDA("a100"))
     found = compare(Gemm(2**40, 2**22, 16, 49152, 108), CUDA("a100"))
     assert min(row.carver.waves for row in found.rows if row.is_valid_in_both) > 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The README
+
+
+def test_the_readme_shows_what_comes_out(capsys) -> None:
+    """Where the README leaves lines out, it has an ellipsis."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    sessions = re.findall(r"```console\n\$ carver cost-model(.*?)\n(.*?)```", text, re.DOTALL)
+    assert [arguments.strip() for arguments, _ in sessions] == ["--topk 3", "--self-test", "--against-port"]
+    for arguments, shown in sessions:
+        _, out, _ = command(capsys, *arguments.split(), "--width", "100")
+        pattern = "(?:.*\n)+".join(map(re.escape, shown.split("…\n")))
+        assert re.fullmatch(pattern, out), arguments
