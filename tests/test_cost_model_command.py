@@ -76,7 +76,13 @@ def test_the_command_prints_the_note(capsys) -> None:
     assert lines[3] == "48 distinct priorities, 8 tied at the top"
     assert lines[5].split() == "1 128 256 16 1644.2 12.0 1 4 6.58e+09 regs".split()
     assert len(lines) == 5 + 8
-    assert command(capsys, "--topk", "1000")[1].count("\n") == 5 + 154
+    assert command(capsys, "--topk", "1000", "--width", "100")[1].count("\n") == 5 + 154
+
+
+def test_it_fits_a_terminal_of_80_columns(capsys) -> None:
+    for mode in ([], ["--self-test"], ["--against-port"]):
+        _, out, _ = command(capsys, *mode, "--width", "80")
+        assert max(map(len, out.splitlines())) <= 80
 
 
 def test_shared_memory_is_tested_before_registers() -> None:

@@ -347,14 +347,15 @@ def ranking_lines(gemm: Gemm, ranking: Ranking, topk: int, columns: int) -> Iter
     """The counts, and a table of the best ``topk``. MB are 10^6 bytes, KB 1024."""
     rejected = ", ".join(f"{number(count)} rejected on {reason}" for reason, count in ranking.rejected.items())
     valid = f"{number(len(ranking.valid))} valid"
-    yield f"{plural(ranking.count, 'candidate')}: {valid}, {rejected}"
+    yield from wrapped(f"{plural(ranking.count, 'candidate')}: {valid}, {rejected}", columns)
     if not ranking.valid:
-        yield f"no valid candidate: {_why_none_valid(gemm)}"
+        yield from wrapped(f"no valid candidate: {_why_none_valid(gemm)}", columns)
         return
     yield f"{plural(ranking.priorities, 'distinct priority')}, {number(ranking.tied_at_the_top)} tied at the top"
-    titles = ("#", "block_M", "block_N", "block_K", "traffic MB", "smem KB", "blk/SM", "waves", "priority")
+    figures = ("block_M", "block_N", "block_K", "traffic MB", "smem KB", "blk/SM", "waves", "priority")
+    titles = [Column("#", ">", 1), *(Column(figure, ">") for figure in figures), Column("binding")]
     rows = [(str(place), *_cells(candidate)) for place, candidate in enumerate(ranking.valid[:topk], 1)]
-    yield from table([*(Column(title, ">") for title in titles), Column("binding")], rows, columns)
+    yield from table(titles, rows, columns)
 
 
 def _cells(candidate: Candidate) -> tuple[str, ...]:
