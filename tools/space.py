@@ -35,6 +35,7 @@ from . import recording, space_files
 from .display import Column, add_width, number, plural, table, width_of, wrapped
 from .options import DEVICE_FIGURES, DTYPE_HELP, LARGEST, add_device, device_of, dtype, size
 from .space_rules import (
+    GRANULE,
     MOST_DISTINCT,
     PARAMETERS,
     WARP,
@@ -286,7 +287,10 @@ def _coverage_lines(wanted: list[Any], columns: int) -> Iterator[str]:
 def _why(report: Report) -> str:
     """The verdict's reason in words."""
     if report.verdict == WASTED:
-        return "nothing is legal, so there is nothing to search"
+        extents = [(axis, getattr(report.problem, axis)) for axis in "MNK"]
+        odd = [f"{axis} = {extent}" for axis, extent in extents if extent % GRANULE]
+        never = f"; no block can be, for {' and '.join(odd)} is no multiple of {GRANULE}" if odd else ""
+        return f"nothing is legal, so there is nothing to search{never}"
     if report.verdict == ONE:
         return "one configuration is legal, and there is nothing to compare it with"
     standing, what = report.standing, "priority" if report.rank_by == "carver" else "cost"

@@ -156,8 +156,8 @@ class LegalProduct:
 
     @property
     def walk(self) -> int:
-        """How many groups `groups` looks at."""
-        return math.prod(len(values) for name, values in self.good.items() if name != "threads")
+        """How many groups `groups` looks at: none where all numbers of threads are refused."""
+        return math.prod(len(values) for name, values in self.good.items() if name != "threads" or not values)
 
     def groups(self) -> Iterator[Group]:
         """The legal groups, in the order of the lists; what is over the shared memory is counted on the way."""
