@@ -280,8 +280,8 @@ _LARGE = Problem(720720, 720720, 720720, "float16", 2, 10**9)
 
 def walked(blocks, num_stages):
     lists = (blocks, blocks, blocks, num_stages, (128, 256, 512))
-    survey = space_command.Survey(Product(dict(zip(PARAMETERS, lists))), _LARGE, None, 10)
-    survey.walk(lambda done: None)
+    survey = space_command.Survey(Product(dict(zip(PARAMETERS, lists))).prune(_LARGE), None, 10)
+    survey.walk(lambda looked_at: None)
     return survey
 
 
@@ -330,23 +330,34 @@ def test_carver_is_not_asked_about_too_many(capsys, monkeypatch):
 
 
 def test_progress_on_a_terminal_after_two_seconds(capsys, monkeypatch):
-    clock = iter([0.0, 1.0, 2.5, 3.0])
-    monkeypatch.setattr(space_command.time, "monotonic", lambda: next(clock))
+    clock = [0.0]
+    monkeypatch.setattr(space_command.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(space_command.sys.stderr, "isatty", lambda: True)
+    said = []
     with space_command.progress(20000) as show:
-        show(0)
-        assert capsys.readouterr().err == ""
-        show(4096)
-        show(8192)
-    assert capsys.readouterr().err == (
-        "\r4,096 of 20,000 looked at\x1b[K\r8,192 of 20,000 looked at\x1b[K\r\x1b[K"
-    )
+        for clock[0], looked_at in [(1.0, 4096), (2.5, 8192), (2.6, 12288), (2.8, 16384)]:
+            show(looked_at)
+            said.append(capsys.readouterr().err)
+    assert said == ["", "\r8,192 of 20,000 looked at\x1b[K", "", "\r16,384 of 20,000 looked at\x1b[K"]
+    assert capsys.readouterr().err == "\r\x1b[K"
+
+
+@pytest.mark.parametrize("budget", [10**9, 1])
+def test_progress_is_told_whatever_is_legal(budget):
+    blocks = tuple(_BLOCKS_OF_720720[:24])
+    space = Product(dict(zip(PARAMETERS, (blocks, blocks, blocks, (1, 2), (32,)))))
+    looked_at: list[int] = []
+    legal = len(list(space.prune(Problem(720720, 720720, 720720, "float16", 2, budget)).groups(looked_at.append)))
+    # A row has 24 x 2 groups: 86 rows are the first with more than 4096.
+    assert looked_at == [0, 86 * 48, 172 * 48, 258 * 48, 344 * 48, 430 * 48, 516 * 48]
+    assert legal == (24**3 * 2 if budget > 1 else 0)
 
 
 def test_no_progress_elsewhere(capsys, monkeypatch):
-    clock = iter([0.0, 10.0])
-    monkeypatch.setattr(space_command.time, "monotonic", lambda: next(clock))
+    clock = [0.0]
+    monkeypatch.setattr(space_command.time, "monotonic", lambda: clock[0])
     with space_command.progress(20000) as show:
+        clock[0] = 10.0
         show(4096)
     assert capsys.readouterr().err == ""
 

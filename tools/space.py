@@ -26,9 +26,9 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..arch.errors import CarverError, shown
 from . import recording, space_files
@@ -40,32 +40,34 @@ from .space_rules import (
     PARAMETERS,
     WARP,
     Group,
+    LegalListed,
+    LegalProduct,
     Listed,
     Order,
     Problem,
     Product,
+    Show,
     reasons_in_order,
     surrogate_cost,
 )
 
-KIB = 1024
-DEFAULT_BUDGET = 228 * KIB
+if TYPE_CHECKING:
+    from .space_carver import Agreement, Pricing, Wanted
+
 LIMIT = 10**8
 # Groups that carver's model prices, at some 30 us each.
 CARVER_LIMIT = 200_000
 # Configurations written to a file when it is not said how many.
 OUT_LIMIT = 100_000
 
-_SQUARES = {"block_M": (64, 128, 256), "block_N": (64, 128, 256)}
-DEFAULTS = {**_SQUARES, "block_K": (16, 32, 64), "num_stages": (1, 2, 3, 4), "threads": (128, 256)}
-_TOO_LARGE = {"block_M": (256, 512), "block_N": (256, 512), "block_K": (64, 128), "num_stages": (2, 3, 4)}
-_ONE = {"block_M": (128,), "block_N": (128,), "block_K": (64,), "num_stages": (2,), "threads": (128,)}
-# name -> lists, bytes of shared memory
-MODES: dict[str, tuple[dict[str, tuple[int, ...]], int]] = {
-    "well-formed": (DEFAULTS, 228 * KIB),
-    "all-infeasible": ({**_TOO_LARGE, "threads": (128, 256)}, 16 * KIB),
-    "degenerate": (_ONE, 228 * KIB),
+_SIZES = (64, 128, 256)
+# The note's spaces: the values of `PARAMETERS` in order, and the bytes of shared memory.
+MODES: dict[str, tuple[tuple[tuple[int, ...], ...], int]] = {
+    "well-formed": ((_SIZES, _SIZES, (16, 32, 64), (1, 2, 3, 4), (128, 256)), 228 * 1024),
+    "all-infeasible": (((256, 512), (256, 512), (64, 128), (2, 3, 4), (128, 256)), 16 * 1024),
+    "degenerate": (((128,), (128,), (64,), (2,), (128,)), 228 * 1024),
 }
+DEFAULTS, DEFAULT_BUDGET = dict(zip(PARAMETERS, MODES["well-formed"][0])), MODES["well-formed"][1]
 
 # A whole number of sane length, of any sign.
 _NUMBER = re.compile(r"[+-]?[0-9]{1,39}")
@@ -128,23 +130,27 @@ class Report:
     carried: list[str]
     """Keys of the configurations that no model looks at, beside the threads."""
     rank_by: str
-    verdict: str
-    """"wasted", "teaches nothing", "cannot be ranked" or "can be ranked"."""
     surrogate: Standing
     device: str | None
+    """None, as all about carver's model, where no device is named."""
     policy: str | None
     carver: Standing | None
-    agreement: Any
-    """An `Agreement`; None without carver's model."""
-    coverage: list[Any] | None
-    """Carver's hints, as `Wanted`, best first; None without a device."""
+    agreement: Agreement | None
+    coverage: list[Wanted] | None
+    """Carver's hints, best first."""
     best: list[Row]
     notes: list[str]
 
     @property
     def standing(self) -> Standing:
-        """The one that decides."""
-        return self.carver if self.rank_by == "carver" and self.carver is not None else self.surrogate
+        """That of the model that ranks."""
+        return self.carver if self.rank_by == "carver" else self.surrogate
+
+    @property
+    def verdict(self) -> str:
+        if self.legal < 2:
+            return ONE if self.legal else WASTED
+        return RANKED if self.standing.tied == 1 else TIED
 
     @property
     def is_worth_searching(self) -> bool:
@@ -154,23 +160,21 @@ class Report:
 class Survey:
     """One walk over the legal groups of a space: both orders, and how they agree."""
 
-    def __init__(self, space: Product | Listed, problem: Problem, pricing: Any, keep: int) -> None:
-        self.problem, self.pricing = problem, pricing
-        self.legal = space.prune(problem)
-        self.surrogate = Order(keep)
-        self.carver = None if pricing is None else Order(keep)
+    def __init__(self, legal: LegalProduct | LegalListed, pricing: Pricing | None, keep: int) -> None:
+        self.legal, self.problem, self.pricing = legal, legal.problem, pricing
+        self.surrogate, self.carver = Order(keep), Order(keep)
         self.refused: Counter[str] = Counter()
+        """Configurations that carver's model refuses, by reason."""
         self.pairs: Counter[tuple[float, float]] = Counter()
+        """Configurations that both models price, by cost and priority."""
 
-    def walk(self, show: Callable[[int], None]) -> None:
-        """Look at every group; ``show`` is called now and then with how many were."""
-        for done, group in enumerate(self.legal.groups()):
-            if done % 4096 == 0:
-                show(done)
+    def walk(self, show: Show) -> None:
+        """Look at every group; ``show`` is told now and then how many were."""
+        for group in self.legal.groups(show):
             count, threads = self.legal.size(group), self.legal.threads(group)
             cost = surrogate_cost(self.problem, group)
             self.surrogate.add(cost, group, count, threads)
-            if self.carver is not None:
+            if self.pricing is not None:
                 price, why = self.pricing.price(group)
                 self.carver.add(price, group, count, threads)
                 if why is None:
@@ -179,7 +183,7 @@ class Survey:
                     self.refused[why] += count
 
     def order(self, rank_by: str) -> Order:
-        return self.carver if rank_by == "carver" and self.carver is not None else self.surrogate
+        return self.carver if rank_by == "carver" else self.surrogate
 
     def row(self, group: Group) -> Row:
         price, why = (math.inf, None) if self.pricing is None else self.pricing.price(group)
@@ -197,12 +201,6 @@ def _standing(order: Order, refused: dict[str, int]) -> Standing:
     values = {name: sorted(values) for name, values in order.tied_values.items()}
     best = order.best if order.ranked else None
     return Standing(order.ranked, refused, order.distinct, best, order.tied, values)
-
-
-def _verdict(legal: int, standing: Standing) -> str:
-    if legal < 2:
-        return ONE if legal else WASTED
-    return RANKED if standing.tied == 1 else TIED
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -277,7 +275,7 @@ def _carver_lines(report: Report, standing: Standing, columns: int) -> Iterator[
     yield from wrapped(text, columns, 0, 2)
 
 
-def _coverage_lines(wanted: list[Any], columns: int) -> Iterator[str]:
+def _coverage_lines(wanted: list[Wanted], columns: int) -> Iterator[str]:
     missing = [(place, one) for place, one in enumerate(wanted, 1) if one.missing is not None]
     yield f"coverage: of carver's hints the space has {len(wanted) - len(missing)} of {len(wanted)}"
     for place, one in missing:
@@ -370,8 +368,8 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     device = _device(args)
     reports, written = [], None
-    for name in MODES if args.mode == "all" else [args.mode]:
-        report, survey = survey_space(args, name, device)
+    for mode in MODES if args.mode == "all" else [args.mode]:
+        report, survey = survey_space(args, mode, device)
         reports.append(report)
         if args.out is not None:
             written = _write(args, survey, device)
@@ -381,15 +379,16 @@ def run(args: argparse.Namespace) -> int:
             for line in report_lines(report, width_of(args)):
                 print(line)
     if args.json:
-        plain = [_as_dict(report) for report in reports]
+        plain = [_as_dict(report, written) for report in reports]
         print(json.dumps({"spaces": plain} if args.mode == "all" else plain[0], indent=1, allow_nan=False))
     elif written is not None:
         print(written)
     return 0 if all(report.is_worth_searching for report in reports) else 1
 
 
-def _as_dict(report: Report) -> dict:
-    plain = {**asdict(report), "is_worth_searching": report.is_worth_searching}
+def _as_dict(report: Report, written: str | None) -> dict:
+    plain = {**asdict(report), "verdict": report.verdict, "is_worth_searching": report.is_worth_searching}
+    plain["written"] = written
     if report.agreement is not None:
         plain["agreement"]["tau"] = report.agreement.tau
     return plain
@@ -455,7 +454,7 @@ def _dtypes(args: argparse.Namespace) -> tuple[int, str, str]:
 def _space(args: argparse.Namespace, mode: str | None) -> tuple[Product | Listed, list[str]]:
     """The space, and notes on what was left out of it."""
     if mode is not None:
-        return Product(MODES[mode][0]), []
+        return Product(dict(zip(PARAMETERS, MODES[mode][0]))), []
     notes: list[str] = []
     given = {name: space_files.once(name, values, notes) for name, values in _given(args).items()}
     if args.file is None:
@@ -468,29 +467,49 @@ def survey_space(args: argparse.Namespace, mode: str | None, device: Any) -> tup
     """The report on the space that the arguments name, and the walk behind it."""
     element_bytes, accum_dtype, out_dtype = _dtypes(args)
     budget, budget_from = _budget(args, mode, device)
-    problem = Problem(args.m, args.n, args.k, args.dtype, element_bytes, budget)
     space, notes = _space(args, mode)
-    pricing = None if device is None else _pricing(args, problem, device, (accum_dtype, out_dtype), notes)
-    survey = Survey(space, problem, pricing, max(args.topk, 0 if args.out is None else args.keep or OUT_LIMIT))
-    walk = survey.legal.walk
-    if walk > args.limit:
+    legal = space.prune(Problem(args.m, args.n, args.k, args.dtype, element_bytes, budget))
+    if legal.walk > args.limit:
         raise CarverError(
-            f"{number(walk)} combinations of blocks and stages are to be looked at, more than the limit of "
-            f"{number(args.limit)}; --limit {walk} allows them"
+            f"{number(legal.walk)} combinations of blocks and stages are to be looked at, more than the limit of "
+            f"{number(args.limit)}; --limit {legal.walk} allows them"
         )
-    if pricing is not None and walk > CARVER_LIMIT:
+    pricing = None if device is None else _pricing(args, legal.problem, device, (accum_dtype, out_dtype), notes)
+    is_too_much = pricing is not None and legal.walk > CARVER_LIMIT
+    if is_too_much:
         text = f"carver's model takes at most {number(CARVER_LIMIT)} combinations of blocks and stages"
         if args.rank_by == "carver":
-            raise CarverError(f"{text}, these are {number(walk)}: narrow the space")
-        notes.append(f"{text}: it was not asked for these {number(walk)}")
-        survey.carver = None
-    with progress(walk) as show:
+            raise CarverError(f"{text}, these are {number(legal.walk)}: narrow the space")
+        notes.append(f"{text}: it was not asked for these {number(legal.walk)}")
+    keep = max(args.topk, 0 if args.out is None else args.keep or OUT_LIMIT)
+    survey = Survey(legal, None if is_too_much else pricing, keep)
+    with progress(legal.walk) as show:
         survey.walk(show)
-    return _report(args, mode, device, survey, budget_from, notes), survey
+    if survey.refused["shared memory"] and args.smem_cap is None and device.smem_cap < budget:
+        static = f"{number(device.smem_cap)} B"
+        notes.append(f"carver's model works with the static limit, {static}; --smem-cap optin raises it")
+    surrogate = _standing(survey.surrogate, {})
+    report = Report(
+        name=mode,
+        problem=legal.problem,
+        budget_from=budget_from,
+        requested=space.requested,
+        legal=surrogate.ranked,
+        reasons={why: legal.reasons[why] for why in reasons_in_order() if legal.reasons[why]},
+        carried=sorted(space.carried),
+        rank_by=args.rank_by,
+        surrogate=surrogate,
+        **_carver_part(survey, device, pricing, notes),
+        best=[survey.row(group) for _, group in survey.order(args.rank_by).kept()[: args.topk]],
+        notes=notes,
+    )
+    return report, survey
 
 
-def _pricing(args: argparse.Namespace, problem: Problem, device: Any, more: tuple[str, str], notes: list[str]) -> Any:
-    """Carver's model for the problem; None, with a note, where it has none and is not needed."""
+def _pricing(
+    args: argparse.Namespace, problem: Problem, device: Any, more: tuple[str, str], notes: list[str]
+) -> Pricing | None:
+    """Carver's model for the problem; None, with a note, where it has no answer and is not to rank."""
     from .space_carver import Pricing
 
     try:
@@ -502,45 +521,24 @@ def _pricing(args: argparse.Namespace, problem: Problem, device: Any, more: tupl
         return None
 
 
-def _report(
-    args: argparse.Namespace, mode: str | None, device: Any, survey: Survey, budget_from: str, notes: list[str]
-) -> Report:
+def _carver_part(survey: Survey, device: Any, pricing: Pricing | None, notes: list[str]) -> dict[str, Any]:
+    """The fields of a report that are about a device and carver's model."""
     from .recommend import _device_line
 
-    order, legal, space = survey.order(args.rank_by), survey.legal, survey.legal.space
-    pricing, agreement, coverage = survey.pricing, None, None
-    surrogate = _standing(survey.surrogate, {})
-    carver = None if survey.carver is None else _standing(survey.carver, dict(survey.refused))
+    part: dict[str, Any] = dict.fromkeys(("device", "policy", "carver", "agreement", "coverage"))
+    if device is not None:
+        part["device"] = _device_line(device)
     if pricing is not None:
-        from . import space_carver
+        from .space_carver import agreement, coverage
 
-        agreement = None if carver is None else space_carver.agreement(survey.pairs)
-        coverage, why_none = space_carver.coverage(pricing, survey.problem, legal)
+        part["policy"] = type(pricing.policy).__name__
+        part["coverage"], why_none = coverage(pricing, survey.problem, survey.legal)
         if why_none is not None:
             notes.append(f"carver has no hint: {why_none}")
-        if survey.refused["shared memory"] and args.smem_cap is None and device.smem_cap < survey.problem.smem_budget:
-            static = f"{number(device.smem_cap)} B"
-            notes.append(f"carver's model works with the static limit, {static}; --smem-cap optin raises it")
-    decisive = carver if args.rank_by == "carver" and carver is not None else surrogate
-    return Report(
-        name=mode,
-        problem=survey.problem,
-        budget_from=budget_from,
-        requested=space.requested,
-        legal=surrogate.ranked,
-        reasons={why: legal.reasons[why] for why in reasons_in_order() if legal.reasons[why]},
-        carried=sorted(space.carried),
-        rank_by=args.rank_by,
-        verdict=_verdict(surrogate.ranked, decisive),
-        surrogate=surrogate,
-        device=None if device is None else _device_line(device),
-        policy=None if pricing is None else type(pricing.policy).__name__,
-        carver=carver,
-        agreement=agreement,
-        coverage=coverage,
-        best=[survey.row(group) for _, group in order.kept()[: args.topk]],
-        notes=notes,
-    )
+        if survey.pricing is not None:
+            part["carver"] = _standing(survey.carver, dict(survey.refused))
+            part["agreement"] = agreement(survey.pairs)
+    return part
 
 
 def _write(args: argparse.Namespace, survey: Survey, device: Any) -> str:
@@ -562,15 +560,15 @@ def _write(args: argparse.Namespace, survey: Survey, device: Any) -> str:
 
 
 @contextlib.contextmanager
-def progress(total: int) -> Iterator[Callable[[int], None]]:
-    """Calls of the given function show how far we are: on a terminal, and only what takes more than two seconds."""
-    started, is_shown = time.monotonic(), False
+def progress(total: int) -> Iterator[Show]:
+    """Calls of the given function show how far we are: on a terminal, after two seconds, a few times a second."""
+    due, is_shown = time.monotonic() + 2, False
 
-    def show(done: int) -> None:
-        nonlocal is_shown
-        if sys.stderr.isatty() and time.monotonic() - started > 2:
-            is_shown = True
-            print(f"\r{number(done)} of {number(total)} looked at\x1b[K", end="", file=sys.stderr, flush=True)
+    def show(looked_at: int) -> None:
+        nonlocal due, is_shown
+        if sys.stderr.isatty() and time.monotonic() > due:
+            due, is_shown = time.monotonic() + 0.2, True
+            print(f"\r{number(looked_at)} of {number(total)} looked at\x1b[K", end="", file=sys.stderr, flush=True)
 
     try:
         yield show

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -173,12 +173,10 @@ def _is_power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
 
 
-def config_lines(configs: Iterable[dict]) -> Iterator[str]:
-    """A JSON list with one configuration a line."""
-    lines = [json.dumps(config, allow_nan=False) for config in configs]
-    return (f"{line}\n" for line in ["[", *(line + "," for line in lines[:-1]), *lines[-1:], "]"])
-
-
 def write_configs(path: str, configs: Iterable[dict], replace: bool) -> None:
-    """Write a JSON list, whole or not at all. A file that exists is kept unless ``replace``: CarverError."""
-    write_atomically(Path(path), "".join(config_lines(configs)).encode("utf-8"), replace)
+    """Write a JSON list, a configuration a line, whole or not at all.
+
+    CarverError where it cannot be written, and where there is a file already, unless ``replace``.
+    """
+    lines = ",\n".join(json.dumps(config, allow_nan=False) for config in configs)
+    write_atomically(Path(path), f"[\n{lines}\n]\n".encode(), replace)

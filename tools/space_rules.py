@@ -12,12 +12,13 @@ import heapq
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 PARAMETERS = ("block_M", "block_N", "block_K", "num_stages", "threads")
-BLOCKS = (("block_M", "M"), ("block_N", "N"), ("block_K", "K"))
+# Each block and the extent that it divides.
+BLOCKS = {"block_M": "M", "block_N": "N", "block_K": "K"}
 # The order in which a configuration's values are tested: the first reason that applies is the one counted.
 TESTED = ("num_stages", "threads", "block_M", "block_N", "block_K")
 
@@ -27,9 +28,13 @@ MOST_THREADS = 1024
 SHARED_MEMORY = "over the shared memory"
 # More distinct costs than this are not told apart one by one: they are kept in memory.
 MOST_DISTINCT = 1_000_000
+# Progress is told once in so many groups.
+EVERY = 4096
 
 Group = tuple[int, int, int, int]
 """block_M, block_N, block_K, num_stages: all that either model sees of a configuration."""
+
+Show = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ class Problem:
 def reasons_in_order() -> list[str]:
     """Every reason against a configuration, in the order in which they are asked for."""
     reasons = ["num_stages below 1", f"threads not a positive multiple of {WARP}", f"threads above {MOST_THREADS}"]
-    for name, extent in BLOCKS:
+    for name, extent in BLOCKS.items():
         reasons += [f"{name} not positive", f"{name} not a multiple of {GRANULE}", f"{name} does not divide {extent}"]
     return [*reasons, SHARED_MEMORY]
 
@@ -66,7 +71,7 @@ def value_reason(problem: Problem, name: str, value: int) -> str | None:
         if value <= 0 or value % WARP:
             return f"threads not a positive multiple of {WARP}"
         return f"threads above {MOST_THREADS}" if value > MOST_THREADS else None
-    extent = name[-1]
+    extent = BLOCKS[name]
     if value <= 0:
         return f"{name} not positive"
     if value % GRANULE:
@@ -108,6 +113,10 @@ def surrogate_cost(problem: Problem, group: Group) -> float:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Spaces
+
+
+def _show_nothing(looked_at: int) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -159,14 +168,21 @@ class LegalProduct:
         """How many groups `groups` looks at: none where all numbers of threads are refused."""
         return math.prod(len(values) for name, values in self.good.items() if name != "threads" or not values)
 
-    def groups(self) -> Iterator[Group]:
-        """The legal groups, in the order of the lists; what is over the shared memory is counted on the way."""
+    def groups(self, show: Show = _show_nothing) -> Iterator[Group]:
+        """The legal groups, in the order of the lists; what is over the shared memory is counted on the way.
+
+        ``show`` is told now and then how many were looked at.
+        """
         budget, each = self.problem.smem_budget, self.group_size
         if not each:
             return
         least = min(self.good["num_stages"], default=0) * min(self.good["block_K"], default=0)
         behind = len(self.good["num_stages"]) * len(self.good["block_K"])
-        for block_m, block_n in itertools.product(self.good["block_M"], self.good["block_N"]):
+        shown = 0
+        for row, (block_m, block_n) in enumerate(itertools.product(self.good["block_M"], self.good["block_N"])):
+            if row * behind >= shown:
+                show(row * behind)
+                shown = row * behind + EVERY
             row_bytes = (block_m + block_n) * self.problem.element_bytes
             if row_bytes * least > budget:
                 self.reasons[SHARED_MEMORY] += behind * each
@@ -250,8 +266,11 @@ class LegalListed:
     def walk(self) -> int:
         return len(self._groups)
 
-    def groups(self) -> Iterator[Group]:
-        return iter(self._groups)
+    def groups(self, show: Show = _show_nothing) -> Iterator[Group]:
+        for looked_at, group in enumerate(self._groups):
+            if looked_at % EVERY == 0:
+                show(looked_at)
+            yield group
 
     def size(self, group: Group) -> int:
         return len(self._groups[group])
@@ -284,7 +303,6 @@ class Order:
         self.best = math.inf
         self.tied = 0
         """Configurations that share the best value."""
-        self.tied_groups = 0
         self.tied_values: dict[str, set[int]] = {}
         """The values of each parameter among them."""
         self._values: set[float] = set()
@@ -306,11 +324,10 @@ class Order:
         if len(self._values) <= MOST_DISTINCT:
             self._values.add(value)
         if value < self.best:
-            self.best, self.tied, self.tied_groups = value, 0, 0
+            self.best, self.tied = value, 0
             self.tied_values = {name: set() for name in PARAMETERS}
         if value == self.best:
             self.tied += size
-            self.tied_groups += 1
             for name, one in zip(PARAMETERS, group):
                 self.tied_values[name].add(one)
             self.tied_values["threads"].update(threads)
