@@ -140,8 +140,6 @@ def _check_config(config: Any, threads_key: str, where: str) -> None:
     for name in (*PARAMETERS[:-1], threads_key):
         need(name in config, f"{where} lacks {name}")
         _check_value(f"{where}: {name}", config[name])
-    other = next((key for key in THREADS_KEYS if key != threads_key and key in config), None)
-    need(other is None, f"{where} has {other}, the first one {threads_key}")
     for key, value in config.items():
         need(key not in CARRIED or is_plain(value), f"{where}: {key} is of no sane size")
 
