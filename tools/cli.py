@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("explain", "the whole arithmetic behind one tile, visited or not"),
     "audit": ("audit", "whether the search found the best tile of all that it could have visited"),
     "cost-model": ("cost_model", "a closed-form cost model of a GEMM, and where carver's own differs"),
+    "space": ("space", "whether a tuning space is worth searching, its legal configurations, ranked"),
     "devices": ("devices", "the devices known by name, and their figures"),
     "record": ("record", "record what the real carver answers (needs tilelang)"),
     "check": ("check", "replay recordings on the port and report every difference"),

@@ -82,7 +82,8 @@ def parse_line(text: str) -> Any:
     except RecursionError:
         raise Malformed("nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise Malformed(f"not JSON ({error.msg} at column {error.colno})") from None
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        raise Malformed(f"not JSON ({error.msg} at {line}column {error.colno})") from None
 
 
 def need(condition: bool, message: str) -> None:

@@ -1,0 +1,176 @@
+"""Carver's model on the configurations of a tuning space: their price, the agreement of two orders, and coverage."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from ..arch import TileDevice
+from ..policy import TensorCorePolicy
+from ..roller.node import shape_product
+from ..roller.template import MatmulTemplate
+from .search import search_template, why_no_hint
+from .space_rules import Group, LegalListed, LegalProduct, Problem, reason_against
+from .trace import priority
+
+
+class Pricing:
+    """Carver's price of a configuration: its own function for a tile, with the configuration's figures put in.
+
+    The tile of the output is block_M x block_N, block_K is the step of the reduction, and num_stages the stages of the
+    pipeline, which carver knows on tensor cores only. For the steps and stages that carver itself takes, the price is
+    that of `carver explain`. CarverError where the template or the search fails.
+    """
+
+    def __init__(self, problem: Problem, device: TileDevice, accum_dtype: str, out_dtype: str, topk: int) -> None:
+        template = MatmulTemplate(
+            M=problem.M, N=problem.N, K=problem.K, in_dtype=problem.dtype, accum_dtype=accum_dtype, out_dtype=out_dtype
+        )
+        self.search = search_template(template.with_arch(device), device, topk)
+        self.policy = self.search.policy
+        self.policy.trace = None
+        (self._node,) = self.policy.ordered_nodes
+
+    def price(self, group: Group) -> tuple[float, str | None]:
+        """(traffic + 1) x waves, less is better; infinite, with the reason, where the model refuses a legal group."""
+        block_m, block_n, block_k, num_stages = group
+        if isinstance(self.policy, TensorCorePolicy):
+            self.policy.pipeline_stage = num_stages
+        rstep = {axis.var.name: block_k for axis in self._node.raxis}
+        td = self.policy.compute_tile_dict([block_m, block_n], {self._node: rstep})
+        if td.valid:
+            return float(priority(td)), None
+        # The grid is only counted once the shared memory has passed.
+        return math.inf, "shared memory" if td.grid_size == -1 else "registers"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """All pairs of the configurations that both models price."""
+
+    pairs: int
+    concordant: int
+    """Both models put the same one first."""
+    discordant: int
+    """Each puts another one first."""
+    tied_surrogate: int
+    """Equal for the surrogate alone."""
+    tied_carver: int
+    """Equal for carver alone."""
+    tied_both: int
+
+    @property
+    def tau(self) -> float | None:
+        """Kendall's tau-b, from -1 (opposite orders) to 1 (the same); None where a model calls all equal."""
+        told_by_surrogate = self.pairs - self.tied_surrogate - self.tied_both
+        told_by_carver = self.pairs - self.tied_carver - self.tied_both
+        if not told_by_surrogate or not told_by_carver:
+            return None
+        return (self.concordant - self.discordant) / math.sqrt(told_by_surrogate) / math.sqrt(told_by_carver)
+
+
+def agreement(counts: Mapping[tuple[float, float], int]) -> Agreement:
+    """Agreement of two orders, from how many configurations have each pair of values (surrogate, carver).
+
+    In O(n log n) for n different pairs of values, as Knight (1966) counts: from one value of the first order to the
+    next, a Fenwick tree (Fenwick, 1994) tells how many before have a lesser, and how many a greater, second value.
+    """
+    ranks = {value: rank for rank, value in enumerate(sorted({second for _, second in counts}), 1)}
+    tree = [0] * (len(ranks) + 1)
+
+    def add(rank: int, weight: int) -> None:
+        while rank < len(tree):
+            tree[rank] += weight
+            rank += rank & -rank
+
+    def up_to(rank: int) -> int:
+        total = 0
+        while rank:
+            total += tree[rank]
+            rank -= rank & -rank
+        return total
+
+    concordant = discordant = before = 0
+    for _, same_first in groupby(sorted(counts.items()), key=lambda item: item[0][0]):
+        same = [(ranks[second], weight) for (_, second), weight in same_first]
+        for rank, weight in same:
+            concordant += weight * up_to(rank - 1)
+            discordant += weight * (before - up_to(rank))
+        for rank, weight in same:
+            add(rank, weight)
+            before += weight
+    firsts, seconds = Counter(), Counter()
+    for (first, second), weight in counts.items():
+        firsts[first] += weight
+        seconds[second] += weight
+    both = _pairs_within(counts)
+    return Agreement(
+        pairs=before * (before - 1) // 2,
+        concordant=concordant,
+        discordant=discordant,
+        tied_surrogate=_pairs_within(firsts) - both,
+        tied_carver=_pairs_within(seconds) - both,
+        tied_both=both,
+    )
+
+
+def _pairs_within(counts: Mapping[Any, int]) -> int:
+    return sum(count * (count - 1) // 2 for count in counts.values())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Coverage
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One of carver's hints, held against a space."""
+
+    block_M: int
+    block_N: int
+    block_K: int
+    """The hint's step of the reduction."""
+    num_stages: int
+    threads: int
+    missing: str | None
+    """What the space lacks of its blocks; None if a legal configuration has them. Stages and threads are not asked."""
+
+
+def coverage(pricing: Pricing, problem: Problem, legal: LegalProduct | LegalListed) -> tuple[list[Wanted], str | None]:
+    """Carver's hints, best first, with what the space lacks of each; and why there are none, if there are none."""
+    hints = [found.hint for found in pricing.search.hints]
+    wanted = [_wanted(hint, problem, legal) for hint in hints]
+    return wanted, None if hints else why_no_hint(pricing.search)
+
+
+def _wanted(hint: Any, problem: Problem, legal: LegalProduct | LegalListed) -> Wanted:
+    # An axis of extent 1 is none in a hint.
+    block = iter(hint.block)
+    block_m, block_n = (next(block) if extent > 1 else 1 for extent in (problem.M, problem.N))
+    block_k = hint.rstep[0] if hint.rstep else 1
+    if hint.use_tc:
+        warps = shape_product([extent // step for extent, step in zip(hint.block, hint.warp)])
+        threads = int(warps) * hint.arch.warp_size
+    else:
+        threads = int(shape_product([*hint.thread, *hint.reduce_thread]))
+    num_stages = hint.pipeline_stage
+    missing = _missing(problem, legal, (block_m, block_n, block_k))
+    return Wanted(block_m, block_n, block_k, num_stages, threads, missing)
+
+
+def _missing(problem: Problem, legal: LegalProduct | LegalListed, blocks: tuple[int, int, int]) -> str | None:
+    names = ("block_M", "block_N", "block_K")
+    absent = [f"{name} {value}" for name, value in zip(names, blocks) if not legal.space.offers(name, value)]
+    if not absent:
+        return legal.why_missing(blocks)
+    # What no space can offer is said too: carver has no rule that blocks divide the extents, or are multiples of 16.
+    illegal = reason_against(problem, (*blocks, 1), 32)
+    return f"{', '.join(absent)} not offered" + (f" (illegal: {illegal})" if illegal else "")
