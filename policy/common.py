@@ -77,8 +77,6 @@ def coalesced_tensor_shape(subtensor: Sequence[int], tensor: Sequence[int], tran
     Runs shorter than a transaction cost a whole one: the count of elements times transaction over run length.
     """
     elements = math.prod(subtensor)
-    if type(elements) is not int or not 0 < elements < EXACT_PRODUCT:
-        elements = math.prod(subtensor)
     if type(elements) is not int or not 0 < elements < EXACT_PRODUCT or not subtensor:
         elements = int(shape_product(subtensor))
         if not elements:
