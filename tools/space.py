@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arch.errors import CarverError, shown
 from . import recording, space_files
+from .agreement import Agreement, agreement
 from .display import Column, add_width, number, plural, table, width_of, wrapped
 from .options import DEVICE_FIGURES, DTYPE_HELP, LARGEST, add_device, device_of, dtype, size
 from .space_rules import (
@@ -52,7 +53,7 @@ from .space_rules import (
 )
 
 if TYPE_CHECKING:
-    from .space_carver import Agreement, Pricing, Wanted
+    from .space_carver import Pricing, Wanted
 
 LIMIT = 10**8
 # Groups that carver's model prices, at some 30 us each.
@@ -136,6 +137,7 @@ class Report:
     policy: str | None
     carver: Standing | None
     agreement: Agreement | None
+    """Of the surrogate's order and carver's, of the configurations that both price."""
     coverage: list[Wanted] | None
     """Carver's hints, best first."""
     best: list[Row]
@@ -268,9 +270,9 @@ def _carver_lines(report: Report, standing: Standing, columns: int) -> Iterator[
         return
     tau = "none: a model calls all equal" if a.tau is None else f"{a.tau:.3f}"
     text = (
-        f"agreement: of {plural(a.pairs, 'pair')} the two orders put {number(a.concordant)} the same way round and "
-        f"{number(a.discordant)} the other; tied for the surrogate alone {number(a.tied_surrogate)}, for carver alone "
-        f"{number(a.tied_carver)}, for both {number(a.tied_both)}; Kendall's tau-b {tau}"
+        f"agreement: of {plural(a.pairs, 'pair')} the two orders put {number(a.same)} the same way round and "
+        f"{number(a.opposite)} the other; tied for the surrogate alone {number(a.first_ties)}, for carver alone "
+        f"{number(a.second_ties)}, for both {number(a.both_tie)}; Kendall's tau-b {tau}"
     )
     yield from wrapped(text, columns, 0, 2)
 
@@ -390,7 +392,7 @@ def _as_dict(report: Report, written: str | None) -> dict:
     plain = {**asdict(report), "verdict": report.verdict, "is_worth_searching": report.is_worth_searching}
     plain["written"] = written
     if report.agreement is not None:
-        plain["agreement"]["tau"] = report.agreement.tau
+        plain["agreement"] = report.agreement.as_dict()
     return plain
 
 
@@ -529,7 +531,7 @@ def _carver_part(survey: Survey, device: Any, pricing: Pricing | None, notes: li
     if device is not None:
         part["device"] = _device_line(device)
     if pricing is not None:
-        from .space_carver import agreement, coverage
+        from .space_carver import coverage
 
         part["policy"] = type(pricing.policy).__name__
         part["coverage"], why_none = coverage(pricing, survey.problem, survey.legal)
