@@ -20,7 +20,7 @@ from .agreement import Agreement, agreement
 from .cases import plain
 from .cost_model import Candidate, Gemm, watched
 from .display import Column, by, number, plural, table, width_of, wrapped
-from .explain import _registers
+from .explain import count_registers
 from .search import priority, search_template
 
 
@@ -131,7 +131,7 @@ def price_tile(policy: DefaultPolicy, rstep_map: dict, tile: tuple[int, int], gr
     traffic, grid_traffic, smem = plain(td.traffic), plain(td.traffic * grid), int(td.smem_cost)
     if smem > policy.arch.smem_cap:
         return PortPrice(tile, traffic, grid_traffic, smem, None, "shared memory")
-    registers = _registers(policy, td).demand
+    registers = count_registers(policy, td).demand
     if not td.valid:
         return PortPrice(tile, traffic, grid_traffic, smem, registers, "registers")
     blocks_per_sm, waves = int(td.block_per_SM), int(td.num_wave)

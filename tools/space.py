@@ -525,11 +525,11 @@ def _pricing(
 
 def _carver_part(survey: Survey, device: Any, pricing: Pricing | None, notes: list[str]) -> dict[str, Any]:
     """The fields of a report that are about a device and carver's model."""
-    from .recommend import _device_line
+    from .recommend import device_line
 
     part: dict[str, Any] = dict.fromkeys(("device", "policy", "carver", "agreement", "coverage"))
     if device is not None:
-        part["device"] = _device_line(device)
+        part["device"] = device_line(device)
     if pricing is not None:
         from .space_carver import coverage
 
