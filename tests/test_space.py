@@ -104,13 +104,14 @@ def test_the_best_of_the_first_space_and_of_the_third(capsys):
 
 
 def test_the_budgets_are_those_of_the_note(capsys):
-    budgets = [space["problem"]["smem_budget"] for space in answer(capsys, "--mode", "all", code=1)["spaces"]]
+    budgets = [space["problem"]["smem_budget"] for space in answer(capsys, "--mode", "all")["spaces"]]
     assert budgets == [228 * 1024, 16 * 1024, 228 * 1024] == [233472, 16384, 233472]
 
 
 def test_all_three_as_text(capsys):
+    """Two of them are bad on purpose, which is no failure; on its own each is (see above)."""
     code, out, err = run(capsys, "--mode", "all")
-    assert (code, err) == (1, "")
+    assert (code, err) == (0, "")
     lines = out.splitlines()
     assert "216 configurations, 214 legal, 12 distinct costs" in lines
     assert "48 configurations, 0 legal, 0 distinct costs" in lines
