@@ -1,4 +1,4 @@
-"""Iterator maps against what the real library gave (tilelang 0.1.15, tvm.arith), and inverses against the maps themselves.
+"""Iterator maps against what the real library gave (tilelang 0.1.15, tvm.arith), and inverses against the maps.
 
 Indices are source text, so that the same text could be evaluated with the real library's operators. Results are printed
 with every operator parenthesised: a mark as <source:extent>, a split as mark/lower_factor%extent*scale, a sum as
@@ -215,7 +215,10 @@ DETECTED = [
             "[<[<[<i:14>/1%14*1 + 1]:16>/4%4*1 + 0]:4>/1%4*1 + 0]",
             "[<[<[<i:14>/1%14*1 + 1]:16>/1%4*1 + 0]:4>/1%4*1 + 0]",
         ],
-        padding="(((([<i:14>/1%14*1 + 1] // 4) == 0) & (([<i:14>/1%14*1 + 1] % 4) < 1)) | ((([<i:14>/1%14*1 + 1] // 4) == 3) & (([<i:14>/1%14*1 + 1] % 4) >= 3)))",
+        padding=(
+            "(((([<i:14>/1%14*1 + 1] // 4) == 0) & (([<i:14>/1%14*1 + 1] % 4) < 1)) | "
+            "((([<i:14>/1%14*1 + 1] // 4) == 3) & (([<i:14>/1%14*1 + 1] % 4) >= 3)))"
+        ),
         inverse={"i": "((o1 + (o0 * 4)) - 1)"},
     ),
     dict(
@@ -223,7 +226,10 @@ DETECTED = [
         ranges="i:16",
         level="surjective",
         indices=["[<[<[<i:16>/1%16*1 + 2]:20>/4%5*1 + 0]:5>/1%5*1 + 0]"],
-        padding="(((([<i:16>/1%16*1 + 2] // 4) == 0) & (([<i:16>/1%16*1 + 2] % 4) < 2)) | ((([<i:16>/1%16*1 + 2] // 4) == 4) & (([<i:16>/1%16*1 + 2] % 4) >= 2)))",
+        padding=(
+            "(((([<i:16>/1%16*1 + 2] // 4) == 0) & (([<i:16>/1%16*1 + 2] % 4) < 2)) | "
+            "((([<i:16>/1%16*1 + 2] // 4) == 4) & (([<i:16>/1%16*1 + 2] % 4) >= 2)))"
+        ),
         inverse={"i": "((o0 * 4) - 2)"},
     ),
     dict(
@@ -348,7 +354,10 @@ DETECTED = [
             "[<[<[<(i - 2):16>/1%16*1 + 2]:20>/4%5*1 + 0]:5>/1%5*1 + 0]",
             "[<[<[<(i - 2):16>/1%16*1 + 2]:20>/1%4*1 + 0]:4>/1%4*1 + 0]",
         ],
-        padding="(((([<(i - 2):16>/1%16*1 + 2] // 4) == 0) & (([<(i - 2):16>/1%16*1 + 2] % 4) < 2)) | ((([<(i - 2):16>/1%16*1 + 2] // 4) == 4) & (([<(i - 2):16>/1%16*1 + 2] % 4) >= 2)))",
+        padding=(
+            "(((([<(i - 2):16>/1%16*1 + 2] // 4) == 0) & (([<(i - 2):16>/1%16*1 + 2] % 4) < 2)) | "
+            "((([<(i - 2):16>/1%16*1 + 2] // 4) == 4) & (([<(i - 2):16>/1%16*1 + 2] % 4) >= 2)))"
+        ),
         inverse="error",
     ),
     dict(index="i * j", ranges="i:4 j:4", level="surjective", indices=None, padding=None),
@@ -584,7 +593,7 @@ def test_equal_iterators_share_one_mark():
 
 
 def test_a_base_set_to_zero_keeps_the_dtype():
-    """TVM writes an int32 zero into an int64 sum under a constraint; the sum stays int64 (and the mark is found again)."""
+    """TVM writes an int32 zero into an int64 sum under a constraint; the sum stays int64 (the mark is found again)."""
     x, y = tir.Var("x", "int64"), tir.Var("y", "int64")
     extents = {
         x: tir.Range.from_min_extent(tir.IntImm("int64", 0), tir.IntImm("int64", 8)),
