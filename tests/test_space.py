@@ -257,6 +257,14 @@ def test_extents_that_no_block_divides(capsys):
     ]
 
 
+@pytest.mark.parametrize("extents, odd", [((8, 4096, 4096), "M = 8"), ((4096, 13, 15), "N = 13 and K = 15")])
+def test_extents_below_the_least_block(capsys, extents, odd):
+    problem = [text for axis, extent in zip("mnk", extents) for text in (f"--{axis}", str(extent))]
+    code, out, err = run(capsys, *problem, "--width", "200")
+    assert (code, err) == (1, "")
+    assert out.splitlines()[-1].endswith(f"; no block can be, for {odd} is no multiple of 16")
+
+
 def test_a_space_that_can_be_ranked(capsys):
     lists = ["--block-m", "64,128", "--block-n", "64", "--block-k", "32", "--num-stages", "2", "--threads", "128"]
     code, out, _ = run(capsys, *lists)
@@ -291,6 +299,19 @@ def test_a_million_combinations():
     assert survey.legal.space.requested == 48**3 * 4 * 3 == 1327104
     assert (survey.surrogate.ranked, survey.legal.reasons) == (903789, {SHARED_MEMORY: 423315})
     assert survey.surrogate.kept()[0] == (301334018256755.9, (144, 176, 16, 2))
+
+
+def test_a_million_combinations_on_the_command_line(capsys):
+    blocks = ",".join(map(str, _BLOCKS_OF_720720))
+    lists = [f"--block-{axis}={blocks}" for axis in "mnk"] + [f"--{axis}=720720" for axis in "mnk"]
+    found = answer(capsys, *lists, "--threads", "128,256,512", "--smem-budget", str(10**9), "--topk", "1")
+    assert (found["requested"], found["legal"], found["surrogate"]["tied"]) == (1327104, 903789, 1134)
+    assert found["best"][0] == {**dict(zip(PARAMETERS, (144, 176, 16, 2))), "threads": [128, 256, 512]} | {
+        "configurations": 3,
+        "cost": 301334018256755.9,
+        "priority": None,
+        "refused": None,
+    }
 
 
 def test_a_walk_holds_no_groups():
@@ -435,6 +456,19 @@ def test_stages_and_steps_are_the_configurations_own():
     assert ours.price((128, 128, 64, 2)) == (math.inf, "shared memory")
     assert ours.price((128, 128, 32, 2)) == ours.price((128, 128, 64, 1))
     assert ours.price((128, 128, 16, 1)) == (2129921.0 * math.ceil(1024 / (4 * 108)), None)
+
+
+def test_another_device_shape_and_dtype(capsys):
+    """No pipeline there for carver, so neither the stages nor, in this much memory, the steps make a difference."""
+    shape = ["--m", "512", "--n", "1024", "--k", "768", "--dtype", "float8_e4m3"]
+    found = answer(capsys, *shape, "--block-m", "64,128", "--block-n", "128", "--arch", "mi300x", "--rank-by", "carver")
+    assert (found["requested"], found["legal"], found["surrogate"]["distinct"]) == (48, 48, 8)
+    assert (found["policy"], found["carver"]["ranked"], found["carver"]["distinct"]) == ("DefaultPolicy", 48, 2)
+    assert (found["carver"]["best"], found["carver"]["tied"]) == (155649.0, 24)
+    assert (found["best"][0]["block_M"], found["best"][0]["cost"]) == (64, 1241600.0)
+    counts = {"same": 76, "opposite": 500, "first_ties": 0, "second_ties": 324, "both_tie": 228}
+    tau = (76 - 500) / math.sqrt(1128 - 228) / math.sqrt(1128 - 324 - 228)
+    assert found["agreement"] == {"pairs": 1128, **counts, "tau": tau}
 
 
 def test_rank_by_carver(capsys):
@@ -591,6 +625,14 @@ def test_a_file_of_lists(capsys, tmp_path):
         "enable_rasteration": True,
     }
     assert {config["num_stages"] for config in configs} == {2}
+
+
+def test_what_was_written_is_a_space_again(capsys, tmp_path):
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    run(capsys, "--out", str(first))
+    found = answer(capsys, "--file", str(first), "--out", str(second))
+    assert (found["requested"], found["legal"], found["reasons"]) == (214, 214, {})
+    assert second.read_text() == first.read_text()
 
 
 def test_a_list_of_configurations(capsys, tmp_path):
