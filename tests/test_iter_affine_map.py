@@ -167,6 +167,15 @@ DETECTED = [
     ),
     dict(index="i, i", ranges="i:16", level="surjective", indices=None),
     dict(index="i // 4", ranges="i:16", level="bijective", indices=None),
+    # A variable with a single value between the two halves of another.
+    dict(
+        index="(i // 2 + j) * 2 + i % 2",
+        ranges="i:6 j:1",
+        level="bijective",
+        trivial=False,
+        indices=None,
+        padding=None,
+    ),
     dict(
         index="i // 4",
         ranges="i:16",
@@ -707,11 +716,13 @@ def bijections(draw):
         at = draw(st.integers(0, len(parts) - 1))
         action = draw(st.sampled_from(["fuse", "split", "permute"]))
         if action == "fuse" and at + 1 < len(parts):
-            (outer, _), (inner, extent) = parts[at], parts[at + 1]
-            parts[at : at + 2] = [(outer * extent + inner, parts[at][1] * extent)]
+            (outer, outer_extent), (inner, extent) = parts[at], parts[at + 1]
+            # A part of extent 1 can stand in the way of the others when it is fused with them, in TVM too.
+            if outer_extent > 1 and extent > 1:
+                parts[at : at + 2] = [(outer * extent + inner, outer_extent * extent)]
         elif action == "split":
             value, extent = parts[at]
-            # A split of extent 1 can stand in the way of the others, in TVM too.
+            # As for a split of extent 1.
             factors = [f for f in range(2, extent) if extent % f == 0]
             if factors:
                 factor = draw(st.sampled_from(factors))
