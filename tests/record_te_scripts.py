@@ -14,8 +14,8 @@ sys.path.insert(0, str(HERE))
 
 
 def main() -> None:
-    import tilelang  # noqa: F401  (puts its own tvm on the path)
     import te_programs
+    import tilelang  # noqa: F401  (puts its own tvm on the path)
     from tvm import te, tirx
 
     scripts = {}

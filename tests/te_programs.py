@@ -289,14 +289,14 @@ def p_stencil_wide(te, tir):
 
 def p_gather(te, tir):
     A = te.placeholder((100, 64), name="A")
-    I = te.placeholder((32,), name="I", dtype="int32")
-    return [A, I, te.compute((32, 64), lambda i, j: A[I[i], j], name="T")]
+    index = te.placeholder((32,), name="I", dtype="int32")
+    return [A, index, te.compute((32, 64), lambda i, j: A[index[i], j], name="T")]
 
 
 def p_gather64(te, tir):
     A = te.placeholder((100, 64), name="A")
-    I = te.placeholder((32,), name="I", dtype="int64")
-    return [A, I, te.compute((32, 64), lambda i, j: A[I[i], j] + A[I[i] + 1, 0], name="T")]
+    index = te.placeholder((32,), name="I", dtype="int64")
+    return [A, index, te.compute((32, 64), lambda i, j: A[index[i], j] + A[index[i] + 1, 0], name="T")]
 
 
 def p_broadcast(te, tir):
@@ -327,28 +327,28 @@ def p_varargs_idx(te, tir):
 
 def p_argmax(te, tir):
     A = te.placeholder((32, 64), name="A")
-    I = te.placeholder((32, 64), name="I", dtype="int32")
+    index = te.placeholder((32, 64), name="I", dtype="int32")
     k = te.reduce_axis((0, 64), name="k")
     argmax = te.comm_reducer(
         lambda x, y: (tir.Select(x[1] >= y[1], x[0], y[0]), tir.Select(x[1] >= y[1], x[1], y[1])),
         lambda t0, t1: (tir.const(-1, t0), te.min_value(t1)),
         name="argmax",
     )
-    T0, T1 = te.compute((32,), lambda i: argmax((I[i, k], A[i, k]), axis=k), name="T")
-    return [A, I, T0, T1]
+    T0, T1 = te.compute((32,), lambda i: argmax((index[i, k], A[i, k]), axis=k), name="T")
+    return [A, index, T0, T1]
 
 
 def p_argmax_sole(te, tir):
     A = te.placeholder((32, 64), name="A")
-    I = te.placeholder((32, 64), name="I", dtype="int32")
+    index = te.placeholder((32, 64), name="I", dtype="int32")
     k = te.reduce_axis((0, 64), name="k")
     argmax = te.comm_reducer(
         lambda x, y: (tir.Select(x[1] >= y[1], x[0], y[0]), tir.Select(x[1] >= y[1], x[1], y[1])),
         lambda t0, t1: (tir.const(-1, t0), te.min_value(t1)),
         name="argmax",
     )
-    T0, T1 = te.compute((32,), lambda i: argmax((I[i, k], A[i, k]), axis=k), name="T")
-    return [A, I, T1]
+    T0, T1 = te.compute((32,), lambda i: argmax((index[i, k], A[i, k]), axis=k), name="T")
+    return [A, index, T1]
 
 
 def p_tuple(te, tir):
@@ -386,7 +386,6 @@ def p_int64_const(te, tir):
 def p_int64_mix(te, tir):
     n = tir.IntImm("int64", 128)
     A = te.placeholder((n, 64), name="A")
-    k = te.reduce_axis((0, 64), name="k")
     return [A, te.compute((n, 64), lambda i, j: A[i, j] + A[j, i // 2], name="T")]
 
 
@@ -764,8 +763,8 @@ def p_tag(te, tir):
 def p_double_sum(te, tir):
     A = te.placeholder((32, 8, 4), name="A")
     k = te.reduce_axis((0, 8), name="k")
-    l = te.reduce_axis((0, 4), name="l")
-    return [A, te.compute((32,), lambda i: te.sum(A[i, k, l], axis=(l, k)), name="T")]
+    inner = te.reduce_axis((0, 4), name="l")
+    return [A, te.compute((32,), lambda i: te.sum(A[i, k, inner], axis=(inner, k)), name="T")]
 
 
 def p_zero_extent(te, tir):
@@ -938,85 +937,85 @@ def p_flash(te, tir):
         name="S",
     )
     P = te.compute((2, 4, 32, 32), lambda b, h, i, j: S[b, h, i, j].astype("float16"), name="P")
-    O = te.compute(
+    output = te.compute(
         (2, 4, 32, 16),
         lambda b, h, i, e: te.sum(P[b, h, i, s].astype("float32") * V[b, h, s, e].astype("float32"), axis=s),
         name="O",
     )
-    return [Q, K, V, O]
+    return [Q, K, V, output]
 
 
 def conditional(f):
     def p(te, tir):
         A = te.placeholder((64, 64), name="A")
-        I = te.placeholder((64,), name="I", dtype="int32")
-        return [A, I, te.compute((64, 32), lambda i, j: f(te, tir, A, I, i, j), name="T")]
+        B = te.placeholder((64,), name="I", dtype="int32")
+        return [A, B, te.compute((64, 32), lambda i, j: f(te, tir, A, B, i, j), name="T")]
 
     return p
 
 
 p_cond1 = conditional(
-    lambda te, tir, A, I, i, j: te.if_then_else(
+    lambda te, tir, A, B, i, j: te.if_then_else(
         te.all(i >= 1, i < 10), te.if_then_else(te.all(i >= 20, i < 30), te.if_then_else(i < 5, A[i, j], 1.0), 2.0), 3.0
     )
 )
 p_cond2 = conditional(
-    lambda te, tir, A, I, i, j: te.if_then_else(
+    lambda te, tir, A, B, i, j: te.if_then_else(
         te.all(i >= 1, i < 10),
         te.if_then_else(te.all(i >= 20, i < 30), te.if_then_else(te.all(i < 5, i > 3), A[i, j], 1.0), 2.0),
         3.0,
     )
 )
 p_cond3 = conditional(
-    lambda te, tir, A, I, i, j: te.if_then_else(
+    lambda te, tir, A, B, i, j: te.if_then_else(
         te.all(i >= 1, i < 10, j >= 2, j <= 7),
         te.if_then_else(i + j < 9, te.if_then_else(i * 2 < j, A[i + j, j], 1.0), 2.0),
         3.0,
     )
 )
 p_cond4 = conditional(
-    lambda te, tir, A, I, i, j: te.if_then_else(
+    lambda te, tir, A, B, i, j: te.if_then_else(
         te.all(i >= 5, i < 5),
         te.if_then_else(te.all(i >= 20, i < 30), te.if_then_else(te.all(i < 5, i > 3), A[i, j], 1.0), 2.0),
         3.0,
     )
 )
 p_cond5 = conditional(
-    lambda te, tir, A, I, i, j: te.if_then_else(
+    lambda te, tir, A, B, i, j: te.if_then_else(
         te.all(i >= 6, i < 5),
         te.if_then_else(te.all(i >= 20, i < 30), te.if_then_else(te.all(i < 5, i > 3), A[i, j], 1.0), 2.0),
         3.0,
     )
 )
 p_cond6 = conditional(
-    lambda te, tir, A, I, i, j: te.if_then_else(
+    lambda te, tir, A, B, i, j: te.if_then_else(
         i.equal(5), te.if_then_else(i.equal(6), te.if_then_else(i < 5, A[i, j], 1.0), 2.0), 3.0
     )
 )
-p_cond7 = conditional(lambda te, tir, A, I, i, j: te.if_then_else(i.astype("int64") < j.astype("int64"), A[i, j], 0.0))
-p_cond8 = conditional(lambda te, tir, A, I, i, j: te.if_then_else(te.all(i // 4 < 3, i % 4 >= 1, i >= 0), A[i, j], 0.0))
-p_cond9 = conditional(lambda te, tir, A, I, i, j: te.if_then_else(te.all(i * j < 3, i * i >= 1, i >= 0), A[i, j], 0.0))
+p_cond7 = conditional(lambda te, tir, A, B, i, j: te.if_then_else(i.astype("int64") < j.astype("int64"), A[i, j], 0.0))
+p_cond8 = conditional(lambda te, tir, A, B, i, j: te.if_then_else(te.all(i // 4 < 3, i % 4 >= 1, i >= 0), A[i, j], 0.0))
+p_cond9 = conditional(lambda te, tir, A, B, i, j: te.if_then_else(te.all(i * j < 3, i * i >= 1, i >= 0), A[i, j], 0.0))
 p_cond10 = conditional(
-    lambda te, tir, A, I, i, j: te.if_then_else(I[i] < 3, te.if_then_else(I[i] > 5, A[i, j], 1.0), 0.0)
+    lambda te, tir, A, B, i, j: te.if_then_else(B[i] < 3, te.if_then_else(B[i] > 5, A[i, j], 1.0), 0.0)
 )
-p_cond11 = conditional(lambda te, tir, A, I, i, j: te.if_then_else(i < -(2**31) + 5, A[i, j], 0.0))
+p_cond11 = conditional(lambda te, tir, A, B, i, j: te.if_then_else(i < -(2**31) + 5, A[i, j], 0.0))
 p_cond12 = conditional(
-    lambda te, tir, A, I, i, j: te.if_then_else(te.all(i * 1000000 < 2**30, i * 1000000 > 2**29), A[i, j], 0.0)
+    lambda te, tir, A, B, i, j: te.if_then_else(te.all(i * 1000000 < 2**30, i * 1000000 > 2**29), A[i, j], 0.0)
 )
 p_cond13 = conditional(
-    lambda te, tir, A, I, i, j: te.if_then_else(
+    lambda te, tir, A, B, i, j: te.if_then_else(
         te.any(i < 3, j < 2), te.if_then_else(tir.Not(te.any(i < 3, j < 2)), A[i, j], 1.0), 0.0
     )
 )
 p_cond14 = conditional(
-    lambda te, tir, A, I, i, j: te.if_then_else(
+    lambda te, tir, A, B, i, j: te.if_then_else(
         te.all(i >= 0, i < 64, i - 1 >= 0, i + 1 < 64, j >= 0, j <= 31, i + j <= 40, i - j >= -3, i * 3 + j * 2 < 100),
         A[i, j],
         0.0,
     )
 )
 p_cond15 = conditional(
-    lambda te, tir, A, I, i, j: te.if_then_else(
+    lambda te, tir, A, B, i, j: te.if_then_else(
         te.all(i >= 1, i < 10),
         te.if_then_else(
             te.all(i >= 1, i < 10),
@@ -1159,7 +1158,6 @@ def p_axis_twice(te, tir):
 
 def p_no_axis(te, tir):
     A = te.placeholder((8, 8), name="A")
-    k = te.reduce_axis((0, 8), "k")
     return [A, te.compute((8,), lambda i: te.sum(A[i, 0], axis=[]), name="T")]
 
 

@@ -225,10 +225,10 @@ def test_both_branches_of_a_choice_count():
 
 
 def test_an_index_read_from_a_buffer():
-    A, I = te.placeholder((100, 64), name="A"), te.placeholder((32,), name="I", dtype="int64")
+    A, index = te.placeholder((100, 64), name="A"), te.placeholder((32,), name="I", dtype="int64")
     # The buffer I is printed so because I stands for TVM's module ir.
-    assert reads_of(lambda i, j: A[I[i], j], A, I) == ["A[I_1[v_i], v_j]", "I_1[v_i]"]
-    spread = reads_of(lambda i, j: A[I[i], j] + A[I[i] + 1, j], A, I)
+    assert reads_of(lambda i, j: A[index[i], j], A, index) == ["A[I_1[v_i], v_j]", "I_1[v_i]"]
+    spread = reads_of(lambda i, j: A[index[i], j] + A[index[i] + 1, j], A, index)
     assert spread == ["A[I_1[v_i]:I_1[v_i] + T.int64(2), v_j]", "I_1[v_i]"]
 
 

@@ -3,9 +3,9 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-
 from carver.arch import CUDA
 from carver.roller.template import FlashAttentionTemplate, MatmulTemplate
 from carver.tools.cli import COMMANDS, main
@@ -170,6 +170,11 @@ def test_help_has_an_example(capsys):
         assert code == 0 and "carver" in text
     code, out, _ = run(capsys, "recommend", "conv", "--help")
     assert "example:\n  carver recommend conv --N 128" in out
+
+
+def test_the_readme_names_every_command():
+    text = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"carver {name}" not in text] == []
 
 
 def test_a_closed_pipe_is_no_error():

@@ -1,4 +1,4 @@
-"""Index maps against what the real library gave (tilelang 0.1.15, tvm.tirx.IndexMap), and inverses against the maps themselves.
+"""Index maps against what the real library gave (tilelang 0.1.15, tvm.tirx.IndexMap), and inverses against the maps.
 
 Results are printed with every operator parenthesised; int64 constants end in L.
 """
@@ -280,7 +280,7 @@ def evaluate(e, values):
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 30), st.integers(1, 20), st.integers(1, 9), st.integers(1, 9), st.integers(0, 3))
 def test_padding_is_exactly_what_no_index_maps_to(rows, columns, row_tile, column_tile, offset):
-    """Every index comes back from its place, and the predicate is true at the other places of the mapped shape alone."""
+    """Every index comes back from its place, and the predicate is true only at the other places of the mapped shape."""
     offset = min(offset, row_tile - 1)  # the mapped indices start at zero
     index_map = IndexMap.from_func(
         lambda i, j: [(i + offset) // row_tile, j // column_tile, (i + offset) % row_tile, j % column_tile],

@@ -249,10 +249,8 @@ def test_eval_set():
     assert ends(eval_set(IntSet.everything(), dom_map)) == ("neg_inf", "pos_inf")
     iter_var = expr.IterVar(expr.Range.from_min_extent(0, 8), x, expr.IterVar.DataPar)
     assert ends(eval_set(x + 1, {iter_var: interval(0, 7)})) == ("1", "8")
-    assert [ends(s) for s in eval_set_region([expr.Range.from_min_extent(x, 4), expr.Range.from_min_extent(y, 2)], dom_map)] == [
-        ("0", "10"),
-        ("y", "y + 1"),
-    ]
+    region = [expr.Range.from_min_extent(x, 4), expr.Range.from_min_extent(y, 2)]
+    assert [ends(s) for s in eval_set_region(region, dom_map)] == [("0", "10"), ("y", "y + 1")]
     product = x * 2
     sets = eval_set_for_each_sub_expr(product + y, dom_map)
     assert ends(sets[id(product)]) == ("0", "14")

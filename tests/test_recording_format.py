@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from carver.arch.errors import CarverError
 from carver.tools import check, recording
 from carver.tools.cli import main

@@ -7,7 +7,6 @@ import copy
 import os
 
 import pytest
-
 from carver.tools import cases, check, recording
 from carver.tools.record import RealCarver, case_lists
 

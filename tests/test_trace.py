@@ -385,7 +385,7 @@ def test_ascii_where_the_terminal_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
-    assert main(["trace", *SMALL, "--summary"]) == 0
+    assert main(["trace", *SMALL, "--summary", "--width", "80"]) == 0
     sys.stdout.flush()
     assert b"####" in raw.getvalue()
 
@@ -412,7 +412,7 @@ def test_priorities_that_wrap_around(capsys: pytest.CaptureFixture) -> None:
     sizes = ["--M", str(2**40), "--N", str(2**40), "--K", "64"]
     assert main(["trace", "matmul", *sizes, "--arch", "a100", "--summary", "--width", "80"]) == 0
     assert "      0  1x1               0       -\n" in capsys.readouterr().out
-    assert main(["explain", "matmul", *sizes, "--arch", "a100", "--tile", "1", "1"]) == 0
+    assert main(["explain", "matmul", *sizes, "--arch", "a100", "--tile", "1", "1", "--width", "200"]) == 0
     assert "= 0 blocks, as the product wraps around at 64 bits\n" in capsys.readouterr().out
 
 

@@ -322,17 +322,17 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from .recommend import _device_line
+    from .recommend import device_line
     from .search import search_template
 
     device = device_of(args)
     search = search_template(template_of(args, device), device, 1)
     audit = audit_search(search.policy, search.trace, args.limit, _show_progress if sys.stderr.isatty() else None)
     if args.json:
-        head = {"template": args.template.name, "parameters": parameters_of(args), "device": _device_line(device)}
+        head = {"template": args.template.name, "parameters": parameters_of(args), "device": device_line(device)}
         print(json.dumps({**head, **plain(asdict(audit))}, indent=1, allow_nan=False))
     else:
-        print(f"{args.template.name} on {_device_line(device)}")
+        print(f"{args.template.name} on {device_line(device)}")
         for line in audit_lines(audit, width_of(args)):
             print(line)
     return 0 if audit.valid.is_found and audit.usable.is_found else 1

@@ -7,21 +7,20 @@ differ in block_K alone have the same figures there.
 from __future__ import annotations
 
 import argparse
-import bisect
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
-from itertools import groupby
 from typing import Any
 
 from ..arch.errors import CarverError
 from ..policy import DefaultPolicy, TensorCorePolicy
 from . import cost_model
+from .agreement import Agreement, agreement
 from .cases import plain
 from .cost_model import Candidate, Gemm, watched
 from .display import Column, by, number, plural, table, width_of, wrapped
-from .explain import _registers
+from .explain import count_registers
 from .search import priority, search_template
 
 
@@ -71,20 +70,6 @@ class Figure:
     """What the model counts."""
     carver: str
     """What carver counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Two orders of the same things, pair by pair."""
-
-    pairs: int
-    same: int
-    opposite: int
-    first_ties: int
-    """Equal in the first order alone."""
-    second_ties: int
-    """Equal in the second order alone."""
-    both_tie: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +131,7 @@ def price_tile(policy: DefaultPolicy, rstep_map: dict, tile: tuple[int, int], gr
     traffic, grid_traffic, smem = plain(td.traffic), plain(td.traffic * grid), int(td.smem_cost)
     if smem > policy.arch.smem_cap:
         return PortPrice(tile, traffic, grid_traffic, smem, None, "shared memory")
-    registers = _registers(policy, td).demand
+    registers = count_registers(policy, td).demand
     if not td.valid:
         return PortPrice(tile, traffic, grid_traffic, smem, registers, "registers")
     blocks_per_sm, waves = int(td.block_per_SM), int(td.num_wave)
@@ -191,32 +176,11 @@ def _orders(both: list[Row], rstep: int) -> dict[str, Agreement]:
     with_traffic = [((row.carver.traffic + 1) * row.model.waves, row.carver.priority) for row in both]
     with_waves = [((row.model.traffic + 1) * row.carver.waves, row.carver.priority) for row in both]
     return {
-        "model": agreement(whole),
-        "at_rstep": agreement(at_rstep),
-        "carver_traffic": agreement(with_traffic),
-        "carver_waves": agreement(with_waves),
+        "model": agreement(Counter(whole)),
+        "at_rstep": agreement(Counter(at_rstep)),
+        "carver_traffic": agreement(Counter(with_traffic)),
+        "carver_waves": agreement(Counter(with_waves)),
     }
-
-
-def agreement(prices: Sequence[tuple[Any, Any]]) -> Agreement:
-    """How two orders agree, from both prices of each thing: n log n comparisons, not one per pair."""
-    pairs = _pairs(len(prices))
-    both_tie = sum(map(_pairs, Counter(prices).values()))
-    first_ties = sum(map(_pairs, Counter(first for first, _ in prices).values())) - both_tie
-    second_ties = sum(map(_pairs, Counter(second for _, second in prices).values())) - both_tie
-    opposite = 0
-    before: list = []  # the second prices of all that the first order has before, sorted
-    for _, equals in groupby(sorted(prices), key=lambda price: price[0]):
-        seconds = [second for _, second in equals]
-        opposite += sum(len(before) - bisect.bisect_right(before, second) for second in seconds)
-        for second in seconds:
-            bisect.insort(before, second)
-    same = pairs - first_ties - second_ties - both_tie - opposite
-    return Agreement(pairs, same, opposite, first_ties, second_ties, both_tie)
-
-
-def _pairs(count: int) -> int:
-    return count * (count - 1) // 2
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -238,11 +202,15 @@ def run(gemm: Gemm, device: Any, args: argparse.Namespace) -> int:
 def _print_json(found: Comparison, head: dict[str, Any]) -> None:
     """One object; its rows stand one on a line, and are encoded as they are written, for there may be many."""
     rest = {field.name: getattr(found, field.name) for field in fields(found) if field.name != "rows"}
-    text = json.dumps({**head, **rest}, indent=1, allow_nan=False, default=asdict)
+    text = json.dumps({**head, **rest}, indent=1, allow_nan=False, default=_plain)
     print(text.removesuffix("\n}") + ',\n "rows": [', end="")
     for position, row in enumerate(watched(iter(found.rows), len(found.rows))):
         print(",\n " if position else "\n ", json.dumps(asdict(row), allow_nan=False), end="")
     print("\n ]\n}")
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    return value.as_dict() if isinstance(value, Agreement) else asdict(value)
 
 
 def comparison_lines(found: Comparison, columns: int) -> Iterator[str]:

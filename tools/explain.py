@@ -267,7 +267,7 @@ def _explain(policy: DefaultPolicy, tile: list[int], begin: Start, trace: Search
         traffic += access.nbytes
     _agree("traffic", traffic, td.traffic)
     memory = _shared_memory(policy, td)
-    registers = _registers(policy, td)
+    registers = count_registers(policy, td)
     found = _memory_verdict(td, memory, registers)
     occupancy = grid = price = None
     if td.valid:
@@ -457,7 +457,8 @@ def _readers(node: PrimFuncNode) -> dict[str, tuple[int, bool]]:
     return found
 
 
-def _registers(policy: DefaultPolicy, td: TileDict) -> Registers:
+def count_registers(policy: DefaultPolicy, td: TileDict) -> Registers:
+    """The registers of a tile, node by node, as the policy counts them."""
     nodes = []
     for node in policy.ordered_nodes:
         tile, bits = td.get_tile(node), node.get_dtype().bits
@@ -603,7 +604,7 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from .explain_text import explanation_lines
-    from .recommend import _device_line
+    from .recommend import device_line
     from .search import search_template
 
     device = device_of(args)
@@ -611,10 +612,10 @@ def run(args: argparse.Namespace) -> int:
     tile = [extent for part in args.tile for extent in part]
     explanation = explain_tile(search.policy, tile, search.trace)
     if args.json:
-        head = {"template": args.template.name, "parameters": parameters_of(args), "device": _device_line(device)}
+        head = {"template": args.template.name, "parameters": parameters_of(args), "device": device_line(device)}
         print(json.dumps({**head, **as_dict(explanation)}, indent=1, allow_nan=False))
         return 0
-    print(f"{args.template.name} on {_device_line(device)}")
+    print(f"{args.template.name} on {device_line(device)}")
     for line in explanation_lines(explanation, width_of(args)):
         print(line)
     if search.why_no_tensor_core is not None:

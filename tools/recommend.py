@@ -103,7 +103,7 @@ def as_dict(args: argparse.Namespace, device: Any, search: Any, notes: list[str]
     return {
         "template": args.template.name,
         "parameters": parameters_of(args),
-        "device": _device_line(device),
+        "device": device_line(device),
         "policy": type(search.policy).__name__,
         "visited": search.visited,
         "stopped": search.stopped,
@@ -118,7 +118,8 @@ def _plain_hint(hint: Any) -> dict:
     return plain
 
 
-def _device_line(device: Any) -> str:
+def device_line(device: Any) -> str:
+    """A device's architecture and figures, for the head of an answer."""
     target = device.target
     name = target.attrs.get("arch") or target.mcpu or target.kind.name
     return (
@@ -130,7 +131,7 @@ def _device_line(device: Any) -> str:
 def print_search(device: Any, search: Any, notes: list[str]) -> None:
     """A line per hint under a line that says who answered."""
     stopped = " (stopped at the cap of 2000)" if search.stopped == "cap" else ""
-    print(f"{type(search.policy).__name__} on {_device_line(device)}; {_tiles(search.visited)} visited{stopped}")
+    print(f"{type(search.policy).__name__} on {device_line(device)}; {_tiles(search.visited)} visited{stopped}")
     if search.hints:
         _print_table(search)
     for note in notes:

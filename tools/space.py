@@ -11,7 +11,8 @@ The shared memory is 228 KiB; of a device it is the opt-in limit, because T.allo
 Carver itself works with the static limit, 48 KiB on CUDA devices, and its model refuses what is above:
 --smem-cap optin gives it the whole. --smem-cap N sets both, --smem-budget N what is legal alone.
 
-Exit code 1 where there is nothing to search: nothing legal, or one configuration.
+Exit code 1 where there is nothing to search: nothing legal, or one configuration. --mode all shows the note's three
+spaces, two of which are such on purpose, and ends with 0.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arch.errors import CarverError, shown
 from . import recording, space_files
+from .agreement import Agreement, agreement
 from .display import Column, add_width, number, plural, table, width_of, wrapped
 from .options import DEVICE_FIGURES, DTYPE_HELP, LARGEST, add_device, device_of, dtype, size
 from .space_rules import (
@@ -52,7 +54,7 @@ from .space_rules import (
 )
 
 if TYPE_CHECKING:
-    from .space_carver import Agreement, Pricing, Wanted
+    from .space_carver import Pricing, Wanted
 
 LIMIT = 10**8
 # Groups that carver's model prices, at some 30 us each.
@@ -136,6 +138,7 @@ class Report:
     policy: str | None
     carver: Standing | None
     agreement: Agreement | None
+    """Of the surrogate's order and carver's, of the configurations that both price."""
     coverage: list[Wanted] | None
     """Carver's hints, best first."""
     best: list[Row]
@@ -268,9 +271,9 @@ def _carver_lines(report: Report, standing: Standing, columns: int) -> Iterator[
         return
     tau = "none: a model calls all equal" if a.tau is None else f"{a.tau:.3f}"
     text = (
-        f"agreement: of {plural(a.pairs, 'pair')} the two orders put {number(a.concordant)} the same way round and "
-        f"{number(a.discordant)} the other; tied for the surrogate alone {number(a.tied_surrogate)}, for carver alone "
-        f"{number(a.tied_carver)}, for both {number(a.tied_both)}; Kendall's tau-b {tau}"
+        f"agreement: of {plural(a.pairs, 'pair')} the two orders put {number(a.same)} the same way round and "
+        f"{number(a.opposite)} the other; tied for the surrogate alone {number(a.first_ties)}, for carver alone "
+        f"{number(a.second_ties)}, for both {number(a.both_tie)}; Kendall's tau-b {tau}"
     )
     yield from wrapped(text, columns, 0, 2)
 
@@ -313,7 +316,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"{parser.prog} --file space.json --arch a100 --rank-by carver --out configs.json"
     )
     space = parser.add_argument_group("space")
-    space.add_argument("--mode", choices=[*MODES, "all"], metavar="MODE", help=f"{', '.join(MODES)}, or all three")
+    text = f"{', '.join(MODES)}, or all three (exit code 0)"
+    space.add_argument("--mode", choices=[*MODES, "all"], metavar="MODE", help=text)
     for name, default in DEFAULTS.items():
         flag = "--" + name.lower().replace("_", "-")
         text = f"values of {name}, with commas between (default: {','.join(map(str, default))})"
@@ -383,14 +387,15 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"spaces": plain} if args.mode == "all" else plain[0], indent=1, allow_nan=False))
     elif written is not None:
         print(written)
-    return 0 if all(report.is_worth_searching for report in reports) else 1
+    # The three spaces of the note are an exhibit: two of them are not worth searching by design.
+    return 0 if args.mode == "all" or reports[0].is_worth_searching else 1
 
 
 def _as_dict(report: Report, written: str | None) -> dict:
     plain = {**asdict(report), "verdict": report.verdict, "is_worth_searching": report.is_worth_searching}
     plain["written"] = written
     if report.agreement is not None:
-        plain["agreement"]["tau"] = report.agreement.tau
+        plain["agreement"] = report.agreement.as_dict()
     return plain
 
 
@@ -523,13 +528,13 @@ def _pricing(
 
 def _carver_part(survey: Survey, device: Any, pricing: Pricing | None, notes: list[str]) -> dict[str, Any]:
     """The fields of a report that are about a device and carver's model."""
-    from .recommend import _device_line
+    from .recommend import device_line
 
     part: dict[str, Any] = dict.fromkeys(("device", "policy", "carver", "agreement", "coverage"))
     if device is not None:
-        part["device"] = _device_line(device)
+        part["device"] = device_line(device)
     if pricing is not None:
-        from .space_carver import agreement, coverage
+        from .space_carver import coverage
 
         part["policy"] = type(pricing.policy).__name__
         part["coverage"], why_none = coverage(pricing, survey.problem, survey.legal)

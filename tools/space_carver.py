@@ -1,12 +1,9 @@
-"""Carver's model on the configurations of a tuning space: their price, the agreement of two orders, and coverage."""
+"""Carver's model on the configurations of a tuning space: their price, and which of its hints the space covers."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from ..arch import TileDevice
@@ -46,84 +43,6 @@ class Pricing:
             return float(priority(td)), None
         # The grid is only counted once the shared memory has passed.
         return math.inf, "shared memory" if td.grid_size == -1 else "registers"
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Agreement
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """All pairs of the configurations that both models price."""
-
-    pairs: int
-    concordant: int
-    """Both models put the same one first."""
-    discordant: int
-    """Each puts another one first."""
-    tied_surrogate: int
-    """Equal for the surrogate alone."""
-    tied_carver: int
-    """Equal for carver alone."""
-    tied_both: int
-
-    @property
-    def tau(self) -> float | None:
-        """Kendall's tau-b, from -1 (opposite orders) to 1 (the same); None where a model calls all equal."""
-        told_by_surrogate = self.pairs - self.tied_surrogate - self.tied_both
-        told_by_carver = self.pairs - self.tied_carver - self.tied_both
-        if not told_by_surrogate or not told_by_carver:
-            return None
-        return (self.concordant - self.discordant) / math.sqrt(told_by_surrogate) / math.sqrt(told_by_carver)
-
-
-def agreement(counts: Mapping[tuple[float, float], int]) -> Agreement:
-    """Agreement of two orders, from how many configurations have each pair of values (surrogate, carver).
-
-    In O(n log n) for n different pairs of values, as Knight (1966) counts: from one value of the first order to the
-    next, a Fenwick tree (Fenwick, 1994) tells how many before have a lesser, and how many a greater, second value.
-    """
-    ranks = {value: rank for rank, value in enumerate(sorted({second for _, second in counts}), 1)}
-    tree = [0] * (len(ranks) + 1)
-
-    def add(rank: int, weight: int) -> None:
-        while rank < len(tree):
-            tree[rank] += weight
-            rank += rank & -rank
-
-    def up_to(rank: int) -> int:
-        total = 0
-        while rank:
-            total += tree[rank]
-            rank -= rank & -rank
-        return total
-
-    concordant = discordant = before = 0
-    for _, same_first in groupby(sorted(counts.items()), key=lambda item: item[0][0]):
-        same = [(ranks[second], weight) for (_, second), weight in same_first]
-        for rank, weight in same:
-            concordant += weight * up_to(rank - 1)
-            discordant += weight * (before - up_to(rank))
-        for rank, weight in same:
-            add(rank, weight)
-            before += weight
-    firsts, seconds = Counter(), Counter()
-    for (first, second), weight in counts.items():
-        firsts[first] += weight
-        seconds[second] += weight
-    both = _pairs_within(counts)
-    return Agreement(
-        pairs=before * (before - 1) // 2,
-        concordant=concordant,
-        discordant=discordant,
-        tied_surrogate=_pairs_within(firsts) - both,
-        tied_carver=_pairs_within(seconds) - both,
-        tied_both=both,
-    )
-
-
-def _pairs_within(counts: Mapping[Any, int]) -> int:
-    return sum(count * (count - 1) // 2 for count in counts.values())
 
 
 # ---------------------------------------------------------------------------------------------------------------------

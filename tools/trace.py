@@ -662,10 +662,10 @@ def notes_of(search: Any) -> Iterator[str]:
 
 
 def _head(args: argparse.Namespace, device: Any) -> dict[str, Any]:
-    from .recommend import _device_line
+    from .recommend import device_line
 
     parameters = {name: plain(value) for name, value in parameters_of(args).items()}
-    return {"template": args.template.name, "parameters": parameters, "device": _device_line(device), "topk": args.topk}
+    return {"template": args.template.name, "parameters": parameters, "device": device_line(device), "topk": args.topk}
 
 
 def write_jsonl(path: str, head: dict[str, Any], traces: Sequence[SearchTrace]) -> None:

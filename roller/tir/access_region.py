@@ -12,7 +12,7 @@ from ...arch.errors import CarverError
 from . import dtypes
 from .arith.analyzer import Analyzer
 from .arith.int_operator import InternalError
-from .arith.int_set import IntSet, IntervalSet, eval_set, union
+from .arith.int_set import IntervalSet, IntSet, eval_set, union
 from .expr import BinaryOpExpr, BufferLoad, IntImm, PrimExpr, Range, TirError, Var, children, make_const, substitute
 from .stmt import Bind, Buffer, BufferRegion, BufferStore, For, IfThenElse, SBlock, SBlockRealize, SeqStmt, Stmt
 

@@ -2,7 +2,7 @@
 
 ``IndexMap.from_func(lambda i, j: [i // 16, j // 16, i % 16, j % 16])`` is the layout of 16 x 16 tiles.
 
-Left out are variables renamed and text made for TVM's traces (``RenameVariables``, ``ToPythonString``): there are none here.
+Left out are variables renamed and text made for TVM's traces (``RenameVariables``, ``ToPythonString``): there are none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Quasi-affine iterator maps (stands in for ``tvm.arith.iter_affine_map`` and TVM's ``src/arith/iter_affine_map.cc``).
 
-:func:`detect_iter_map` asks whether indices are an iterator map of loop variables, :func:`inverse_affine_iter_map` solves
-such a map for the variables. The nodes and the rewriting itself are in ``iter_map_rewriter.py``.
+:func:`detect_iter_map` asks whether indices are an iterator map of loop variables, :func:`inverse_affine_iter_map`
+solves such a map for the variables. The nodes and the rewriting itself are in ``iter_map_rewriter.py``.
 
 Arguments are expressions (or Python numbers) and ``{Var: Range}`` for the iterators, whose order is kept. The optional
 ``analyzer`` at the end of each function is what C++ callers hand over; without it a fresh one is used.
@@ -474,8 +474,8 @@ def _mark_of_sum(source: IterMapExpr, extent: PrimExpr) -> IterMark:
 class SubspaceDivider:
     """Divides iterators into an outer and an inner part: ``binding = outer * extent(inner) + inner``.
 
-    The parts of a sum i*10 + j*5 + k follow from those of i, j and k: with i outer, j and k inner, outer is i and inner is
-    j*5 + k. A split (i // 2) % 4 of i = outer*E + inner can be divided if E is where i's splits meet.
+    The parts of a sum i*10 + j*5 + k follow from those of i, j and k: with i outer, j and k inner, outer is i and inner
+    is j*5 + k. A split (i // 2) % 4 of i = outer*E + inner can be divided if E is where i's splits meet.
     ``unresolved_count`` counts what could not be divided.
     """
 
@@ -658,7 +658,7 @@ def subspace_divide(
 # --------------------------------------------------------------------------------------------------------------------
 
 
-# A tvm_ffi Map keeps the order in which keys were added. Once it has this many, a key that gets a new value moves to the end.
+# A tvm_ffi Map keeps the order in which keys were added. From so many on, a key that gets a new value moves to its end.
 _SMALL_MAP_SIZE = 4
 
 

@@ -6,11 +6,11 @@ An iterator map writes an index as a sum of *splits* of *marks*::
     IterSplitExpr(mark, lower_factor, extent, scale)      ((source // lower_factor) % extent) * scale
     IterSumExpr(args, base)                               args[0] + args[1] + ... + base
 
-A mark's source is a variable, or again a sum (iterators fused into one). Here are the nodes, the rewriter that finds such
-a form, and the way back to ordinary expressions; ``iter_affine_map.py`` has the functions that callers use.
+A mark's source is a variable, or again a sum (iterators fused into one). Here are the nodes, the rewriter that finds
+such a form, and the way back to ordinary expressions; ``iter_affine_map.py`` has the functions that callers use.
 
-The nodes are immutable. TVM copies on write; where it would write to a node that others can see, this makes a new one, so
-that "the same mark" means the same object here as there.
+The nodes are immutable. TVM copies on write; where it would write to a node that others can see, this makes a new one,
+so that "the same mark" means the same object here as there.
 """
 
 from __future__ import annotations
