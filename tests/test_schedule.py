@@ -140,3 +140,20 @@ def test_specialize():
     assert [param.name for param in fixed.params] == ["var_A", "var_B"]
     with pytest.raises(TirError, match="cannot give m a value: it is not a parameter"):
         func.specialize({te.var("m"): 3})
+
+
+@pytest.mark.parametrize(
+    "index, extent",
+    [
+        (lambda i: te.floormod(0 - i, 2), 1),  # becomes i % -2 * -1
+        (lambda i: te.floormod(1 - i, 2), 2),
+        (lambda i: te.floordiv(0 - i, 2), 4),
+        (lambda i: te.floordiv(i * -1 + 1, 2), 2),
+    ],
+)
+def test_what_falls_within_a_division_is_taken_for_a_read_outside(index, extent):
+    """Its interval in TVM is empty, so that no schedule can be made, though the first place read is inside."""
+    W = te.compute((extent,), lambda j: te.const(1.0, "float32"), name="W")
+    G = te.compute((2,), lambda i: W[index(i)], name="G")
+    with pytest.raises(TirError, match="the stage 'G' reads W"):
+        Schedule(te.create_prim_func([G]))
