@@ -30,7 +30,8 @@ EXTENTS = {
 }
 FLOATS = ("float16",) * 8 + ("float32",) * 6 + ("bfloat16",) * 2 + ("float64", "float8_e4m3fn", "float8_e5m2")
 INTEGERS = ("int8",) * 4 + ("int32",) * 3 + ("uint8", "int16", "int64", "uint32", "int4")
-RARE = ("float8_e4m3fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float4_e2m1fn", "int1", "int2", "uint1", "uint2", "uint64")
+RARE = ("float8_e4m3fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float4_e2m1fn")
+RARE += ("int1", "int2", "uint1", "uint2", "uint64")
 WIDE = {"float16": "float32", "bfloat16": "float32", "int8": "int32", "uint8": "int32", "int4": "int32"}
 SAME_WIDTH = {"float16": "int16", "int16": "float16", "float32": "int32", "int32": "float32", "int8": "float8_e4m3fn"}
 UNARY = ("exp", "sqrt", "tanh", "sigmoid", "abs", "rsqrt", "log", "erf", "floor", "log1p", "exp2", "nearbyint")
@@ -915,6 +916,8 @@ class Drawing:
         if self.chance(0.02):
             side = r.choice(("input", "weight"))
             spec.setdefault("attrs", {})[f"{side}_transform_kind"] = r.choice((0, 1, 2))
+        if self.chance(0.04):
+            spec.setdefault("attrs", {}).update(draw_tags(r))
         return spec
 
     def symbolic(self, spec: dict) -> dict:
@@ -928,6 +931,29 @@ class Drawing:
         if self.chance(0.85) and chosen < 1 << 31:
             spec["attrs"] = {"opt_shapes": {"N": chosen}}
         return spec
+
+
+def draw_tags(r: Random) -> dict:
+    """Some of the tags that carver looks at; they need not suit the function."""
+    choices: dict[str, tuple] = {
+        "tensorcore_config": ([0, 1], [0, 1], [0, 1], [1, 0], [1, 2], [0, 0], [-1, -2], [0, 5], [0], [0, 1, 2], []),
+        "pipeline_stage": (0, 1, 2, 3, 4, -1),
+        "use_async_copy": (0, 1, True, False),
+        "block_reduction_depth": (0, 1, 2, 4),
+        "intrin_info": (
+            {"in_dtype": "float16", "out_dtype": "float32", "trans_b": True},
+            {"in_dtype": "int8", "out_dtype": "int32", "trans_b": False},
+            {"trans_b": True},
+            {},
+        ),
+        "dequantize_info": ({"B": {"source_bits": 4}}, {"A_reindex": {"source_bits": 2}}),
+        "is_speclized": (True, False),
+        "opt_shapes": ({"N": 64}, {}),
+    }
+    names = r.sample(sorted(choices), r.choice((1, 1, 2, 3)))
+    if r.random() < 0.4 and "tensorcore_config" not in names:
+        names.append("tensorcore_config")
+    return {name: r.choice(choices[name]) for name in names}
 
 
 def loops_of(stage: Stage) -> set[str]:
@@ -1002,6 +1028,8 @@ def draw_graph(r: Random) -> dict:
                 drawing.product_stage()
             if r.random() < 0.4 or drawing.pending:
                 drawing.epilogue_stage()
+        elif not drawing.inputs and r.random() < 0.25:
+            draw_kernel(drawing, with_symbols=False)
         else:
             for _ in range(r.choice((1, 1, 1, 2))):
                 drawing.plain_stage(r.choice((0.0, 0.0, 0.0, 0.4)))
@@ -1009,6 +1037,7 @@ def draw_graph(r: Random) -> dict:
         nodes.append(
             {"name": r.choice((f"node_{position}",) * 9 + ("node",)), "program": spec}
             | {"tensor_cores": product and r.random() < 0.6}
+            | ({"tags": draw_tags(r)} if r.random() < 0.06 else {})
         )
         names = [item[0] for item in spec["inputs"]]
         edges += [[source, position, index, names.index(name)] for source, index, name in links if name in names]
@@ -1057,7 +1086,7 @@ def draw_layers(r: Random) -> dict:
         spec = drawing.spec()
         names = [item[0] for item in spec["inputs"]]
         program = {"name": f"node_{position}", "program": spec, "tensor_cores": product and r.random() < 0.7}
-        nodes.append(program)
+        nodes.append(program | ({"tags": draw_tags(r)} if r.random() < 0.04 else {}))
         for index, name in zip(links, "ABCD"):
             if name in names:
                 edges.append([index, position, outputs_of(nodes[index]).index(results[index].name), names.index(name)])

@@ -8,6 +8,7 @@ What these programs have and grown ones rarely: several stages that must fit eac
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,14 +33,14 @@ def every(conditions: list[Expression]) -> Expression:
 
 
 def stage(
-    d: Drawing, axes: list[tuple], value: Expression, dtype: str, op: str | None = None, loops: list[tuple] = ()
+    d: Drawing, axes: list[tuple], value: Expression, dtype: str, op: str | None = None, loops: Sequence[tuple] = ()
 ) -> Tensor:
     """One stage with one value: axes (name, extent), reduction loops (name, extent)."""
     return stages(d, axes, [value], [dtype], op, loops)[0]
 
 
 def stages(
-    d: Drawing, axes: list[tuple], values: list, dtypes: list[str], op: str | None = None, loops: list[tuple] = ()
+    d: Drawing, axes: list[tuple], values: list, dtypes: list[str], op: str | None = None, loops: Sequence[tuple] = ()
 ) -> list[Tensor]:
     name = d.fresh()
     spec: dict = {"name": name, "axes": [list(axis) for axis in axes], "values": values}
@@ -425,7 +426,8 @@ def pooling(d: Drawing) -> None:
         value = ["if", every([["ge", columns, 0], ["lt", columns, size]]), value, nothing]
         value = ["if", ["or", ["lt", rows, 0], ["ge", rows, size]], nothing, value]
     else:
-        value = ["if", every([[op, e, n] for e in (rows, columns) for op, n in (("ge", 0), ("lt", size))]), value, nothing]
+        inside = [[op, e, n] for e in (rows, columns) for op, n in (("ge", 0), ("lt", size))]
+        value = ["if", every(inside), value, nothing]
     window = [("k", kernel), ("r", kernel)]
     axes = [("c", channels), ("h", out), ("w", out)]
     if kind == "inner" and d.chance(0.5):
@@ -550,7 +552,8 @@ def resampled(d: Drawing) -> None:
     dtype = float_of(d)
     X = d.new_input([channels, size], dtype)
     if d.chance(0.2):
-        at: Expression = ["cast", "int32", ["call", "floor", ["mul", ["cast", "float32", "h"], ["const", 0.5, "float32"]]]]
+        half = ["mul", ["cast", "float32", "h"], ["const", 0.5, "float32"]]
+        at: Expression = ["cast", "int32", ["call", "floor", half]]
     else:
         at = ["floordiv", ["mul", "h", down], up]
     if d.chance(0.3):
@@ -620,7 +623,8 @@ def symbolic(d: Drawing) -> None:
         stage(d, [("i", n), ("j", m)], read(A, ["add", ["mul", "i", m], "j"]), dtype)
     else:
         A = d.new_input([["mul", n, 16]], dtype)
-        stage(d, [("i", ["mul", n, 16])], read(A, ["add", ["mul", ["floordiv", "i", 16], 16], ["floormod", "i", 16]]), dtype)
+        at = ["add", ["mul", ["floordiv", "i", 16], 16], ["floormod", "i", 16]]
+        stage(d, [("i", ["mul", n, 16])], read(A, at), dtype)
     d.variables = [[name, r.choice(("int32", "int32", "int32", "int64"))] for name in names]
     if d.chance(0.9):
         d.attributes["opt_shapes"] = {name: values[name] for name in names}
@@ -633,5 +637,6 @@ KERNELS = (
 )
 
 
-def draw_kernel(d: Drawing) -> None:
-    d.r.choice(KERNELS)(d)
+def draw_kernel(d: Drawing, with_symbols: bool = True) -> None:
+    """One of them; nodes of graphs have no symbolic extents, which edges would have to agree in."""
+    d.r.choice([kernel for kernel in KERNELS if with_symbols or kernel is not symbolic])(d)

@@ -22,8 +22,8 @@ TVM and on the port alike, so that one and the same spec runs on both sides and 
      "outputs": [1]}                                      nodes that get an output node
 
 An extent is a whole number, ``["int64", number]``, or an expression of the variables. An expression is a whole number,
-the name of an axis or variable, or a list that begins with an operation (`OPERATIONS`, and const, cast, reinterpret, limit, let,
-read, call). The outputs of a stage with several values are read as "C.0", "C.1".
+the name of an axis or variable, or a list that begins with an operation (`OPERATIONS`, and const, cast, reinterpret,
+limit, let, read, call). The outputs of a stage with several values are read as "C.0", "C.1".
 
 Nothing in a spec is executed: operations are looked up in fixed tables, and all of a spec is checked before it is used.
 This file is loaded on both sides and imports nothing but the standard library.
@@ -152,9 +152,10 @@ class Checker:
     def check(self) -> None:
         spec = self.spec
         need(type(spec) is dict, "a program is an object")
-        known = {"variables", "inputs", "stages", "outputs", "attrs", "index_dtype"}
+        lists = {"variables", "inputs", "stages", "outputs"}
+        known = lists | {"attrs", "index_dtype"}
         need(set(spec) <= known and {"inputs", "stages", "outputs"} <= set(spec), f"a program has {sorted(known)}")
-        need(all(is_list(spec.get(part, [])) for part in known - {"attrs", "index_dtype"}), "the parts of a program are short lists")
+        need(all(is_list(spec.get(part, [])) for part in lists), "the parts of a program are short lists")
         variables: set[str] = set()
         for item in spec.get("variables", []):
             need(is_list(item, 2) and is_name(item[0]) and item[1] in ("int32", "int64"), "a variable is name, dtype")
