@@ -162,8 +162,8 @@ class Drawing:
             return 0
         kinds = ("keep", "slice", "stride", "window", "split", "reverse", "pad", "upsample", "repeat")
         kinds += ("constant", "roll", "clamp", "compound", "choose", "shift", "truncated", "old")
-        kinds += ("descend", "interleave", "signed", "widened", "two_ends")
-        weights = (self.plainness, 7, 6, 9, 9, 5, 9, 4, 4, 3, 4, 2, 5, 1, 1, 2, 4, 3, 3, 3, 1, 2)
+        kinds += ("descend", "interleave", "signed", "widened", "two_ends", "named")
+        weights = (self.plainness, 7, 6, 9, 9, 5, 9, 4, 4, 3, 4, 2, 5, 1, 1, 2, 4, 3, 3, 3, 1, 2, 1)
         kind = r.choices(kinds, weights)[0]
         handler: Callable = getattr(self, "_" + kind)
         return handler(stage, extent, reduce)
@@ -341,6 +341,12 @@ class Drawing:
         if kind == "distance":
             return ["max", ["sub", a, b], 0] if self.chance(0.5) else ["floormod", ["sub", a, b], extent]
         return ["min", [kind, a, b], extent - 1]
+
+    def _named(self, stage: Stage, extent: int, reduce: bool) -> Expression:
+        axis, name = self.new_axis(stage, extent, reduce), self.variable()
+        if self.chance(0.5):
+            return ["let", name, axis, name]
+        return ["let", name, ["floordiv", axis, 2], ["min", add(name, name), extent - 1]]
 
     def _old(self, stage: Stage, extent: int, reduce: bool) -> Expression:
         """An axis there is: diagonals, and whatever fits."""
@@ -531,10 +537,14 @@ class Drawing:
             elif roll < 0.97 and dtype in SAME_WIDTH:
                 value, dtype = ["reinterpret", SAME_WIDTH[dtype], value], SAME_WIDTH[dtype]
             elif roll < 0.98:
-                self.counter += 1
-                name = f"let{self.counter}"
+                name = self.variable()
                 value = ["let", name, value, self.combine(name, name)]
         return value, dtype
+
+    def variable(self) -> str:
+        """A name for a Let; no expression has two of one name."""
+        self.counter += 1
+        return f"let{self.counter}"
 
     def chosen(self, stage: Stage, value: Expression, dtype: str) -> Expression:
         """One of two values by data: by a tensor of booleans, or by comparing them."""
@@ -1007,7 +1017,8 @@ def draw_graph(r: Random) -> dict:
     nodes: list[dict] = []
     edges: list[list[int]] = []
     results: list[list[Tensor]] = []
-    profile = r.choices(("tiny", "mixed", "powers", "blocks", "primes", "large"), (12, 30, 20, 25, 8, 5))[0]
+    profiles = ("tiny", "mixed", "powers", "blocks", "primes", "large", "huge")
+    profile = r.choices(profiles, (12, 30, 20, 25, 8, 5, 2))[0]
     plainness = r.choice((110, 500, 2000, 2000))
     size = r.choice((1, 2, 2, 2, 3, 3, 3, 4, 5))
     for position in range(size):
@@ -1136,17 +1147,21 @@ def draw_device(r: Random, devices: ModuleType) -> dict:
     overrides: dict[str, Any] = {}
     if r.random() < 0.3:
         choices: dict[str, tuple] = {
-            "smem_cap": (4096, 16384, 32768, 65536, 101376, 166912, 232448),
+            "smem_cap": (4096, 16384, 32768, 65536, 101376, 166912, 232448, 1, 1000, 49153),
             "compute_max_core": (1, 2, 7, 16, 64, 200),
-            "l2_cache_size_bytes": (0, 1 << 16, 1 << 20, 1 << 26),
-            "reg_cap": (4096, 16384, 32768),
-            "sm_partition": (1, 2, 4, 8),
-            "transaction_size": ([16, 64], [32, 32], [64, 128], [128, 256]),
-            "bandwidth": ([100, 1000], [2000, 20000], [1000, 1000]),
+            "l2_cache_size_bytes": (0, 1 << 16, 1 << 20, 1 << 26, 12345),
+            "reg_cap": (4096, 16384, 32768, 1, 1000),
+            "sm_partition": (1, 2, 4, 8, 3),
+            "transaction_size": ([16, 64], [32, 32], [64, 128], [128, 256], [1, 2], [24, 96], [256, 16]),
+            "bandwidth": ([100, 1000], [2000, 20000], [1000, 1000], [7, 3], [1, 10**9]),
+            "warp_size": (16, 32, 48, 64, 128),
+            "max_smem_usage": (1000, 65536, 10**6),
         }
         for name in r.sample(sorted(choices), r.choice((1, 1, 2, 3))):
             overrides[name] = r.choice(choices[name])
     name = r.choice(CUDA if r.random() < 0.75 else OTHERS)
+    if r.random() < 0.01:  # carver has no figures of these
+        name, overrides = r.choice(("cpu", "metal")), {}
     return devices.device(name, **overrides)
 
 
