@@ -10,7 +10,17 @@ from random import Random
 import pytest
 from carver.arch.errors import CarverError
 from carver.roller.tir import te
-from carver.tools import cases, cli, fuzz, fuzz_draw, fuzz_expressions, fuzz_programs, fuzz_shrink, recording
+from carver.tools import (
+    cases,
+    cli,
+    fuzz,
+    fuzz_draw,
+    fuzz_expressions,
+    fuzz_kernels,
+    fuzz_programs,
+    fuzz_shrink,
+    recording,
+)
 from carver.tools.fuzz_programs import SpecError
 
 EXPRESSIONS = Path(__file__).parent / "data" / "fuzz_expressions.jsonl"
@@ -246,12 +256,24 @@ def test_drawn_cases_are_cases_and_the_same_again(kind, devices, port):
 
 def test_what_is_drawn_covers_the_language(devices):
     text = json.dumps([fuzz_draw.draw_case(3, index, "program", devices) for index in range(600)])
-    for word in ("floordiv", "floormod", "truncdiv", "if", "select", "argmax", "where", "int64", "opt_shapes", "shr"):
+    words = ("floordiv", "floormod", "truncdiv", "if", "select", "argmax", "where", "int64", "opt_shapes", "shr")
+    words += ("let", "limit", "reinterpret", "not", "argmin", "moments", "index_dtype", "tensorcore_config")
+    for word in words:
         assert f'"{word}"' in text, word
     for dtype in ("float16", "float64", "bfloat16", "int8", "float8_e4m3fn", "int4"):
         assert f'"{dtype}"' in text, dtype
     for name in ("sm_70", "sm_90", "gfx942", "gfx1100", "tensorcore_only"):
         assert f'"{name}"' in text, name
+
+
+@pytest.mark.parametrize("kernel", sorted({kernel.__name__ for kernel in fuzz_kernels.KERNELS}))
+def test_programs_of_known_kinds_build(kernel):
+    for seed in range(20):
+        drawing = fuzz_draw.Drawing(Random(seed), "mixed")
+        drawing.wild = False
+        getattr(fuzz_kernels, kernel)(drawing)
+        assert fuzz_programs.show_program(drawing.spec())
+        fuzz_programs.build_program(te, drawing.spec())
 
 
 def test_drawn_expressions_are_the_same_again():

@@ -4,7 +4,7 @@ Everything is a function of a `random.Random`; `case(seed, index)` is one case, 
 grows stage by stage. A stage reads a tensor made before it (or a new input) through indices chosen per dimension (the
 axis itself, sliced, strided, reversed, windowed, split, fused, divided, remaindered, padded ...), which gives it its
 axes; further operands are read at the axes there are. Most indices stay inside their tensors, as programs that make
-sense do; extents are mostly small, so that most searches are short.
+sense do; extents are mostly small, so that most searches are short. Some programs are of known kinds (`fuzz_kernels`).
 """
 
 from __future__ import annotations

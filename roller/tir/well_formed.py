@@ -105,4 +105,3 @@ class _Verifier:
         if block.init is not None:
             self.stmt(block.init, where)
         self.stmt(block.body, where)
-
