@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from .errors import MissingFigureError
+from .errors import MissingFigureError, NoInstructions
 
 # The figures that an architecture's name leaves open: see settle_figures.
 _OPEN_FIGURES = frozenset({"compute_max_core", "l2_cache_size_bytes"})
@@ -36,7 +36,7 @@ class TileDevice:
     # vendored: carver/arch/arch_base.py:29-30
     def get_avaliable_tensorintrin_shapes(self) -> list[list[int]]:
         """The M and N of each tensor instruction, best last. Only devices that have some implement it."""
-        raise NotImplementedError()
+        raise NoInstructions(f"carver knows no tensor instructions of {type(self).__name__} devices")
 
     # NOTE: no vendored counterpart; it says clearly which figure a device built from "sm_90" alone lacks.
     def __getattr__(self, name: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""The project's base class for mistakes in what a user handed in, the two errors of the device models, and how messages
+"""The project's base class for mistakes in what a user handed in, the errors of the device models, and how messages
 show values."""
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ class MissingFigureError(CarverError, AttributeError):
     """
 
 
+class NoInstructions(CarverError, NotImplementedError):
+    """A device of a kind whose tensor instructions carver does not know was asked for them."""
+
+
 def shown(value: object, limit: int = 60) -> str:
     """A wrong value as a message shows it: its repr on one line, cut after so many characters.
 
@@ -46,4 +50,4 @@ def one_line(text: str, limit: int = 1000) -> str:
     return safe if len(text) <= limit else safe + "..."
 
 
-__all__ = ["CarverError", "NoDeviceError", "MissingFigureError", "one_line", "shown"]
+__all__ = ["CarverError", "NoDeviceError", "MissingFigureError", "NoInstructions", "one_line", "shown"]

@@ -57,7 +57,7 @@ def _get_rdna_tuning_config(mcpu: str | None) -> _RDNATuningConfig:
 def _get_tensor_instructions_for_generation(rdna_generation: int) -> tuple[TensorInstruction, ...]:
     """The tensor instructions of RDNA 11 or 12. ValueError for any other generation."""
     if rdna_generation not in _RDNA_TENSOR_INSTRUCTIONS:
-        raise ValueError(f"Unsupported RDNA generation for tensor instructions: {rdna_generation}")
+        raise CarverError(f"Unsupported RDNA generation for tensor instructions: {rdna_generation}")
     return _RDNA_TENSOR_INSTRUCTIONS[rdna_generation]
 
 

@@ -218,9 +218,10 @@ class TensorCorePolicy(DefaultPolicy):
         if not node.get_tag("tensorcore_config"):
             return super().compute_node_stride_map(node, td)
         self._can_implement_layout(node, td)
-        # Carver works the paddings out (_compute_tc_strides) and drops them. What stays is that the axes are looked
-        # for, which rewrites the node's tags the first time.
-        node.infer_tensorcore_axis()
+        # Carver works the paddings out each time and drops them. What stays is that the axes are looked for, which
+        # rewrites the node's tags the first time, if the reduction has two inputs.
+        if not node.knows_tensorcore_axis():
+            self._compute_tc_strides(node, td.get_tile(node), td.get_rstep(node))
         return self._no_padding(node), {}
 
     # vendored: carver/roller/policy/tensorcore.py:262-340

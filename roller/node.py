@@ -529,12 +529,15 @@ class PrimFuncNode(Node):
         config = self.get_tag("tensorcore_config")
         if not config:
             raise NodeError(f"the node {self.name!r} has no tag tensorcore_config")
-        c_m, c_n = config
+        try:
+            c_m, c_n = config
+        except (TypeError, ValueError):
+            raise CarverError(f"the tag tensorcore_config is two axes of the output, got {shown(config)}") from None
         # Any number does that is not an extent by chance: the axes are found by looking where it comes out again.
         probe = 16
 
         out_shape = self.sch.get(self.reduction_block).writes[0].buffer.shape
-        used = [extent for extent in out_shape if extent.value != 1]
+        used = [extent for extent in out_shape if _constant(extent, self) != 1]
         unused = len(out_shape) - len(used)
         self.set_tag("num_nvalid_regions", unused)
 
@@ -542,8 +545,10 @@ class PrimFuncNode(Node):
         if len(used) != len(space):
             raise NodeError(f"the output's extents {used} do not match the space axes {space} of {self.name!r}")
         tile = [1] * len(space)
-        tile[c_m - unused] = probe
-        tile[c_n - unused] = probe
+        for axis in (c_m - unused, c_n - unused):
+            if not -len(space) <= axis < len(space):
+                raise MissingPart(f"the tag tensorcore_config is {shown(config)}, {self.name!r} has {len(space)} axes")
+            tile[axis] = probe
         self.set_tag("tensorcore_config", [c_m - unused, c_n - unused])
         a_region, b_region = self._two_reduction_inputs(tile, rstep=1)
         a_m = _first_axis(a_region, probe)
@@ -560,6 +565,10 @@ class PrimFuncNode(Node):
             raise CarverError(f"the reduction of {self.name!r} must have two inputs, it has {list(regions)}")
         a_region, b_region = regions.values()
         return a_region, b_region
+
+    def knows_tensorcore_axis(self) -> bool:
+        """Whether `infer_tensorcore_axis` has its answer already."""
+        return self._tensorcore_axis is not None
 
     def extents_of(self, buffer: Buffer) -> Sequence:
         """The buffer's shape, as ints where all of it is constant: these compare much faster than expressions."""

@@ -145,11 +145,11 @@ def _try_tensorize(func: PrimFunc, arch: TileDevice, allow_gemv: bool) -> tuple[
 
 
 def _swallow(err: Exception, what: str) -> None:
-    """Let an exception pass that carver lets pass: quietly if it is a refusal, which is always a ValueError here.
+    """Let an exception pass that carver lets pass: quietly if it is a refusal, which is always a CarverError here.
 
     Anything else is a fault of the port. It is logged, and raised again when CARVER_STRICT is set.
     """
-    if isinstance(err, ValueError):
+    if isinstance(err, CarverError):
         logger.debug("%s: %s", what, err)
         return
     if os.environ.get(STRICT_VARIABLE, "0") not in ("", "0"):

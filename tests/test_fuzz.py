@@ -10,7 +10,17 @@ from random import Random
 import pytest
 from carver.arch.errors import CarverError
 from carver.roller.tir import te
-from carver.tools import cases, cli, fuzz, fuzz_draw, fuzz_expressions, fuzz_programs, fuzz_shrink, recording
+from carver.tools import (
+    cases,
+    cli,
+    fuzz,
+    fuzz_draw,
+    fuzz_expressions,
+    fuzz_kernels,
+    fuzz_programs,
+    fuzz_shrink,
+    recording,
+)
 from carver.tools.fuzz_programs import SpecError
 
 EXPRESSIONS = Path(__file__).parent / "data" / "fuzz_expressions.jsonl"
@@ -99,10 +109,12 @@ def test_every_operation_builds():
     value = ["div", ["mul", x, ["const", 2, "float32"]], ["const", 0.5, "float32"]]
     for integer in integers:
         value = ["add", value, ["cast", "float32", integer]]
+    calls: object = ["reinterpret", "float32", ["let", "word", ["limit", "max_value", "int32"], "word"]]
     for name in fuzz_programs.CALLS:
-        arguments = [x, ["const", 2, "float32"]] if name == "power" else [x]
-        value = ["add", value, ["call", name, *arguments]] if name != "popcount" else value
-    values = [value, *(["if", c, x, ["select", c, x, ["const", 1, "float32"]]] for c in conditions)]
+        argument = {"popcount": ["cast", "int32", x], "likely": conditions[0]}.get(name, x)
+        arguments = [x, ["const", 2, "float32"]] if name in fuzz_programs.BINARY_CALLS else [argument]
+        calls = ["add", ["cast", "float32", ["call", name, *arguments]], calls]
+    values = [value, calls, *(["if", c, x, ["select", c, x, ["const", 1, "float32"]]] for c in conditions)]
     used = {name for name in fuzz_programs.OPERATIONS if f"'{name}'" in repr(values)}
     assert used == set(fuzz_programs.OPERATIONS)
     stage = {"name": "B", "axes": [["i", 8]], "values": values}
@@ -111,10 +123,13 @@ def test_every_operation_builds():
     assert "A[i]" in fuzz_programs.show_program(spec)[1]
 
 
-@pytest.mark.parametrize("op", [op for op in fuzz_programs.REDUCTIONS if op != "argmax"])
+@pytest.mark.parametrize("op", fuzz_programs.REDUCTIONS)
 def test_reductions(op):
-    stage = {"name": "B", "axes": [["i", 8]], "op": op, "reduce": [["k", 0, 4]], "values": [["read", "A", ["i", "k"]]]}
-    spec = {"inputs": [["A", [8, 4], "float32"]], "stages": [stage], "outputs": ["B"]}
+    dtype = "bool" if op == "any" else "float32"
+    values = [["read", "A", ["i", "k"]]] * fuzz_programs.REDUCED_VALUES.get(op, 1)
+    stage = {"name": "B", "axes": [["i", 8]], "op": op, "reduce": [["k", 0, 4]], "values": values}
+    output = "B" if len(values) == 1 else "B.1"
+    spec = {"inputs": [["A", [8, 4], dtype]], "stages": [stage], "outputs": [output]}
     assert "T.init" in str(fuzz_programs.build_program(te, spec))
 
 
@@ -168,6 +183,14 @@ VALUE = ("stages", 0, "values", 0)
         (changed(("stages", 0, "reduce"), []), "reduces over nothing"),
         (changed(("stages", 0, "axes", 1), ["i", 48]), "an axis name twice"),
         (changed(("stages", 0, "other"), 1), "unknown keys"),
+        (changed(("stages", 0, "op"), "moments"), "wrong number of values"),
+        (changed(VALUE, ["let", "i", 1, "i"]), "let takes a new name"),
+        (changed(VALUE, ["let", "word", "word", "i"]), "unknown name 'word'"),
+        (changed(VALUE, ["limit", "__class__", "int8"]), "malformed limit"),
+        (changed(VALUE, ["reinterpret", "float17", "i"]), "reinterpret takes a dtype"),
+        ({**PRODUCT, "index_dtype": "float32"}, "index_dtype is int32 or int64"),
+        ({**PRODUCT, "attrs": {"tensorcore_config": "code"}}, "tensorcore_config is a short list"),
+        ({**PRODUCT, "attrs": {"intrin_info": {"code": 1}}}, "intrin_info has"),
         (changed(VALUE, "__class__"), "unknown name '__class__'"),
         (changed(VALUE, ["__class__", 1]), "unknown operation"),
         (changed(VALUE, ["call", "eval", "i"]), "malformed call"),
@@ -200,6 +223,7 @@ def test_what_is_no_program_is_refused(spec, message):
         ({"outputs": [2]}, "outputs is nodes"),
         ({"nodes": []}, "short lists"),
         ({"nodes": [{"name": "a", "program": PRODUCT}]}, "a node has"),
+        ({"nodes": [{"name": "a", "program": PRODUCT, "tensor_cores": False, "tags": {"a": "code"}}]}, "is a number"),
     ],
 )
 def test_what_is_no_graph_is_refused(change, message):
@@ -232,12 +256,24 @@ def test_drawn_cases_are_cases_and_the_same_again(kind, devices, port):
 
 def test_what_is_drawn_covers_the_language(devices):
     text = json.dumps([fuzz_draw.draw_case(3, index, "program", devices) for index in range(600)])
-    for word in ("floordiv", "floormod", "truncdiv", "if", "select", "argmax", "where", "int64", "opt_shapes", "shr"):
+    words = ("floordiv", "floormod", "truncdiv", "if", "select", "argmax", "where", "int64", "opt_shapes", "shr")
+    words += ("let", "limit", "reinterpret", "not", "argmin", "moments", "index_dtype", "tensorcore_config")
+    for word in words:
         assert f'"{word}"' in text, word
     for dtype in ("float16", "float64", "bfloat16", "int8", "float8_e4m3fn", "int4"):
         assert f'"{dtype}"' in text, dtype
     for name in ("sm_70", "sm_90", "gfx942", "gfx1100", "tensorcore_only"):
         assert f'"{name}"' in text, name
+
+
+@pytest.mark.parametrize("kernel", sorted({kernel.__name__ for kernel in fuzz_kernels.KERNELS}))
+def test_programs_of_known_kinds_build(kernel):
+    for seed in range(20):
+        drawing = fuzz_draw.Drawing(Random(seed), "mixed")
+        drawing.wild = False
+        getattr(fuzz_kernels, kernel)(drawing)
+        assert fuzz_programs.show_program(drawing.spec())
+        fuzz_programs.build_program(te, drawing.spec())
 
 
 def test_drawn_expressions_are_the_same_again():
@@ -324,6 +360,20 @@ def test_failures_are_told_apart(devices, monkeypatch):
     monkeypatch.setattr(sides, "ask", lambda question: pending)
     monkeypatch.setattr(cases, "run_case", broken)
     assert outcome(sides, case) == "fault"
+
+    def refused(answer):
+        return {**answer, "record": {"searches": [], "error": {"type": "ValueError", "message": "no hints"}}}
+
+    refusing = StandIn(refused)
+    pending = refusing.ask(case)  # refused by the real carver, and then by an error of Python's on the port's side
+    monkeypatch.setattr(refusing, "ask", lambda question: pending)
+    for error in (ValueError("x not in list"), AttributeError("no attribute"), RecursionError("too deep")):
+
+        def unforeseen(*_, error=error):
+            raise error
+
+        monkeypatch.setattr(cases, "run_case", unforeseen)
+        assert outcome(refusing, case) == "fault"
 
     def slow(*_):
         while True:

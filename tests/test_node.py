@@ -215,3 +215,16 @@ def test_a_stage_that_cannot_be_told_its_tile_is_refused_when_asked_for():
     assert node.propagate_inputs([2]) == [[2]]
     with pytest.raises(CarverError, match="the stage 'E' comes after the tiled one"):
         node.propagate_outputs([2])
+
+
+def test_a_stage_read_at_places_of_which_one_is_not_known_is_refused():
+    # Found by fuzzing: Z reads C at two places, which does not tell Z's region, and then Y, which does. The real
+    # carver raises TypeError: 'NoneType' object is not iterable.
+    E = te.placeholder((), dtype="float16", name="E")
+    k = te.reduce_axis((0, 2), name="k")
+    Y = te.compute((1,), lambda i: te.sum(E(), axis=k), name="Y")
+    C = te.compute((2, 1), lambda j, i: Y[j], name="C")
+    Z = te.compute((2, 2), lambda j, i: (C[j, i] + C[j, i + 1]) * Y[j], name="Z")
+    node = PrimFuncNode(te.create_prim_func([E, Z]))
+    with pytest.raises(CarverError, match="the stage 'Z' comes after the tiled one"):
+        node.propagate_outputs([1])

@@ -4,7 +4,7 @@ import logging
 import math
 
 import pytest
-from carver.arch import CUDA, Target
+from carver.arch import CUDA, Target, get_arch
 from carver.arch.errors import CarverError
 from carver.policy import DefaultPolicy, TensorCorePolicy
 from carver.roller import Edge, OutputNode, PrimFuncNode, utils
@@ -255,3 +255,52 @@ def test_ties_are_broken_by_the_tiles(arch):
     policy.dfs_smem_tile([1, 1], {})
     popped = [details[1] for name, details in policy.trace.events if name == "pop"]
     assert popped[:6] == [[1, 1], [1, 2], [1, 4], [1, 8], [1, 16], [2, 1]]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tags that do not suit the function: each ends as it does in carver, and by an error of the port's own
+
+
+def product_node(inputs: int, tags: dict) -> PrimFuncNode:
+    """Sums of rows of one matrix, or a product of two, as a node with these tags."""
+    A = te.placeholder((64, 64), name="A", dtype="float16")
+    B = te.placeholder((64, 64), name="B", dtype="float16")
+    k = te.reduce_axis((0, 64), name="k")
+    operands = [A, B][:inputs]
+    if inputs == 0:
+        C = te.compute((64, 64), lambda i, j: A[i, j] + B[i, j], name="C")
+    else:
+        C = te.compute((64, 64), lambda i, j: te.sum(math.prod(X[x, k] for X, x in zip(operands, (i, j))), k), name="C")
+    return PrimFuncNode(te.create_prim_func([*(operands or [A, B]), C]), tags=tags)
+
+
+@pytest.mark.parametrize(
+    "inputs, config, message",
+    [
+        (0, [0, 1], "a block or loop is looked up by its name, got None"),
+        (1, [0, 1], r"a reduction for tensor cores has two inputs"),
+        (2, [0], r"tensorcore_config is two axes of the output, got \[0\]"),
+        (2, [0, 1, 2], r"tensorcore_config is two axes of the output, got \[0, 1, 2\]"),
+        (2, [0, 5], r"tensorcore_config is \[0, 5\], 'PrimFuncNode' has 2 axes"),
+        (2, [0, -3], r"tensorcore_config is \[0, -3\], 'PrimFuncNode' has 2 axes"),
+    ],
+)
+def test_a_tag_for_tensor_cores_that_does_not_fit(inputs, config, message, monkeypatch):
+    monkeypatch.setenv("CARVER_STRICT", "1")  # a fault of the port would be raised instead of passed over
+    arch = CUDA("a100")
+    node = product_node(inputs, {"tensorcore_config": config})
+    policy = TensorCorePolicy.from_output_nodes([OutputNode(node)], arch=arch)
+    with pytest.raises(CarverError, match=message):
+        policy.emit_config(1)
+    # As in carver, the axes of extent 1 are noted only where the search for the axes came so far.
+    assert node.get_tag("num_nvalid_regions") == (0 if message.endswith("2 axes") else None)
+    (hint,) = utils.get_roller_hints_from_output_nodes([OutputNode(node)], arch, topk=1)
+    assert not hint.use_tc
+
+
+def test_a_device_without_tensor_instructions(monkeypatch):
+    monkeypatch.setenv("CARVER_STRICT", "1")
+    node = product_node(2, {"tensorcore_config": [0, 1]})
+    policy = TensorCorePolicy.from_output_nodes([OutputNode(node)], arch=get_arch("mi300x"))
+    with pytest.raises(NotImplementedError, match="no tensor instructions of CDNA devices"):
+        policy.emit_config(1)

@@ -140,3 +140,70 @@ def test_specialize():
     assert [param.name for param in fixed.params] == ["var_A", "var_B"]
     with pytest.raises(TirError, match="cannot give m a value: it is not a parameter"):
         func.specialize({te.var("m"): 3})
+
+
+@pytest.mark.parametrize(
+    "index, extent",
+    [
+        (lambda i: te.floormod(0 - i, 2), 1),  # becomes i % -2 * -1
+        (lambda i: te.floormod(1 - i, 2), 2),
+        (lambda i: te.floordiv(0 - i, 2), 4),
+        (lambda i: te.floordiv(i * -1 + 1, 2), 2),
+    ],
+)
+def test_what_falls_within_a_division_is_taken_for_a_read_outside(index, extent):
+    """Its interval in TVM is empty, so that no schedule can be made, though the first place read is inside."""
+    W = te.compute((extent,), lambda j: te.const(1.0, "float32"), name="W")
+    G = te.compute((2,), lambda i: W[index(i)], name="G")
+    with pytest.raises(TirError, match="the stage 'G' reads W"):
+        Schedule(te.create_prim_func([G]))
+
+
+A = te.placeholder((8, 8), name="A")
+ROWS = te.placeholder((8,), name="I", dtype="int32")
+
+
+def named(value, body):
+    variable = tir.Var("q", value.dtype)
+    return tir.Let(variable, value, body(variable))
+
+
+def twice(i, j):
+    square = named(A[i, j], lambda q: q * q)
+    return square + square
+
+
+def outside(i, j):
+    variable = tir.Var("q", "float32")
+    return tir.Let(variable, A[i, j], variable) + variable
+
+
+def in_its_own_value(i, j):
+    variable = tir.Var("q", "float32")
+    return tir.Let(variable, variable + A[i, j], variable)
+
+
+@pytest.mark.parametrize(
+    "value, message",
+    [
+        (twice, "the variable q is defined twice in the stage 'B', by a Let that is used twice"),
+        (outside, "the variable q is used in the stage 'B' and defined nowhere around it"),
+        (in_its_own_value, "the variable q is used in the stage 'B' and defined nowhere around it"),
+        # A Select of it and of minus it.
+        (lambda i, j: te.abs(named(ROWS[i], lambda q: q)).astype("float32"), "defined twice in the stage 'B'"),
+        # The region read has it.
+        (lambda i, j: named(i + 1, lambda q: A[q - 1, j] + A[q, j]), "the variable q is used in the stage 'B'"),
+        (lambda i, j: A[named(i, lambda q: q), j], None),
+        (lambda i, j: named(A[i, j], lambda q: q * q), None),
+        (lambda i, j: named(i, lambda q: A[q, j]), None),
+        (lambda i, j: te.if_then_else(named(i, lambda q: q < 3), A[i, j], 0.0), None),
+    ],
+)
+def test_a_let_is_used_once_and_defines_its_body_alone(value, message):
+    """Each as the real library answers."""
+    func = te.create_prim_func([A, ROWS, te.compute((8, 8), value, name="B")])
+    if message is None:
+        assert Schedule(func).func is func
+        return
+    with pytest.raises(TirError, match=message):
+        Schedule(func)

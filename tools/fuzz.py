@@ -97,9 +97,12 @@ class Failure:
 
 
 def refusals() -> set[str]:
-    """Names of the errors that are refusals: ValueErrors of Python's and the port's own."""
+    """Names of the errors that are refusals: the port's own, and those of a spec that is none.
+
+    Any other, a plain ValueError too, is Python's complaint about the port's code, even where the real carver refuses.
+    """
     names = set()
-    todo: list[type] = [ValueError, CarverError]
+    todo: list[type] = [CarverError, fuzz_programs.SpecError]
     while todo:
         cls = todo.pop()
         names.add(cls.__name__)

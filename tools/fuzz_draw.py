@@ -4,7 +4,7 @@ Everything is a function of a `random.Random`; `case(seed, index)` is one case, 
 grows stage by stage. A stage reads a tensor made before it (or a new input) through indices chosen per dimension (the
 axis itself, sliced, strided, reversed, windowed, split, fused, divided, remaindered, padded ...), which gives it its
 axes; further operands are read at the axes there are. Most indices stay inside their tensors, as programs that make
-sense do; extents are mostly small, so that most searches are short.
+sense do; extents are mostly small, so that most searches are short. Some programs are of known kinds (`fuzz_kernels`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from random import Random
 from types import ModuleType
 from typing import Any
+
+from . import fuzz_programs
+from .fuzz_kernels import draw_kernel
 
 EXTENTS = {
     "tiny": (1, 2, 3, 4, 5, 6, 7, 8, 9, 12),
@@ -27,8 +30,11 @@ EXTENTS = {
 }
 FLOATS = ("float16",) * 8 + ("float32",) * 6 + ("bfloat16",) * 2 + ("float64", "float8_e4m3fn", "float8_e5m2")
 INTEGERS = ("int8",) * 4 + ("int32",) * 3 + ("uint8", "int16", "int64", "uint32", "int4")
+RARE = ("float8_e4m3fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float4_e2m1fn")
+RARE += ("int1", "int2", "uint1", "uint2", "uint64")
 WIDE = {"float16": "float32", "bfloat16": "float32", "int8": "int32", "uint8": "int32", "int4": "int32"}
-UNARY = ("exp", "sqrt", "tanh", "sigmoid", "abs", "rsqrt", "log", "erf", "floor")
+SAME_WIDTH = {"float16": "int16", "int16": "float16", "float32": "int32", "int32": "float32", "int8": "float8_e4m3fn"}
+UNARY = ("exp", "sqrt", "tanh", "sigmoid", "abs", "rsqrt", "log", "erf", "floor", "log1p", "exp2", "nearbyint")
 
 Expression = Any
 
@@ -76,7 +82,10 @@ class Drawing:
         self.symbolic_chance = 0.05
         self.plainness = 110  # how often an index is an axis, against about 80 for all else
         self.counter = 0
-        self.dtype = r.choice(FLOATS) if r.random() < 0.85 else r.choice(INTEGERS)
+        self.variables: list[list] = []
+        self.attributes: dict[str, Any] = {}
+        self.tensor_type = Tensor
+        self.dtype = r.choice(FLOATS) if r.random() < 0.85 else r.choice(INTEGERS + RARE)
         self.wild = r.random() < 0.12  # indices that may leave their tensors, dtypes that do not fit
 
     # ----- small draws
@@ -153,7 +162,8 @@ class Drawing:
             return 0
         kinds = ("keep", "slice", "stride", "window", "split", "reverse", "pad", "upsample", "repeat")
         kinds += ("constant", "roll", "clamp", "compound", "choose", "shift", "truncated", "old")
-        weights = (self.plainness, 7, 6, 9, 9, 5, 9, 4, 4, 3, 4, 2, 5, 1, 1, 2, 4)
+        kinds += ("descend", "interleave", "signed", "widened", "two_ends", "named")
+        weights = (self.plainness, 7, 6, 9, 9, 5, 9, 4, 4, 3, 4, 2, 5, 1, 1, 2, 4, 3, 3, 3, 1, 2, 1)
         kind = r.choices(kinds, weights)[0]
         handler: Callable = getattr(self, "_" + kind)
         return handler(stage, extent, reduce)
@@ -281,6 +291,62 @@ class Drawing:
         if self.chance(0.5):
             return ["truncdiv", self.new_axis(stage, extent * scale, reduce), scale]
         return ["truncmod", self.new_axis(stage, extent * scale, reduce), extent]
+
+    def _descend(self, stage: Stage, extent: int, reduce: bool) -> Expression:
+        """From the end in steps: a negative stride, in one of the ways to write it."""
+        step = self.r.choice((1, 2, 2, 3, 4))
+        axis = self.new_axis(stage, max(1, -(-extent // step)), reduce)
+        ways = (
+            ["sub", extent - 1, ["mul", axis, step]],
+            add(["mul", axis, -step], extent - 1),
+            ["sub", extent - 1, ["mul", step, axis]],
+        )
+        return self.r.choice(ways)
+
+    def _interleave(self, stage: Stage, extent: int, reduce: bool) -> Expression:
+        """Both the quotient and the remainder of an axis, exchanged or scaled anew."""
+        inner = self.factor(extent)
+        outer = max(1, extent // inner)
+        axis = self.new_axis(stage, inner * outer, reduce)
+        high, low = ["floordiv", axis, inner], ["floormod", axis, inner]
+        if self.chance(0.25):
+            return add(["mul", high, inner], low)
+        if self.chance(0.3):
+            low = ["sub", inner - 1, low]
+            return add(["mul", high, inner], low)
+        return add(["mul", low, outer], high) if self.chance(0.7) else add(high, ["mul", low, outer])
+
+    def _signed(self, stage: Stage, extent: int, reduce: bool) -> Expression:
+        """A quotient or remainder of what may be negative."""
+        kind = self.r.choice(("floordiv", "floormod", "floormod", "truncdiv", "truncmod"))
+        scale = self.r.choice((2, 3, 4))
+        if kind.endswith("mod"):
+            axis = self.new_axis(stage, extent, reduce)
+            return [kind, ["sub", self.r.choice((0, 1, extent)), axis], extent]
+        axis = self.new_axis(stage, extent * scale, reduce)
+        return ["max", [kind, ["sub", axis, self.r.choice((1, scale, 5))], scale], 0]
+
+    def _widened(self, stage: Stage, extent: int, reduce: bool) -> Expression:
+        """Through another integer dtype."""
+        axis = self.new_axis(stage, extent, reduce)
+        if self.chance(0.5):
+            return ["cast", "int64", axis]
+        return ["cast", "int32", ["floormod", ["cast", "int64", axis], ["const", extent, "int64"]]]
+
+    def _two_ends(self, stage: Stage, extent: int, reduce: bool) -> Expression:
+        """The lesser or greater of two axes, or their distance."""
+        a = self.new_axis(stage, extent, reduce)
+        b = self.new_axis(stage, self.r.choice((1, 2, 4, extent)), False)
+        kind = self.r.choice(("min", "max", "distance"))
+        if kind == "distance":
+            return ["max", ["sub", a, b], 0] if self.chance(0.5) else ["floormod", ["sub", a, b], extent]
+        return ["min", [kind, a, b], extent - 1]
+
+    def _named(self, stage: Stage, extent: int, reduce: bool) -> Expression:
+        axis, name = self.new_axis(stage, extent, reduce), self.variable()
+        if self.chance(0.5):
+            return ["let", name, axis, name]
+        return ["let", name, ["floordiv", axis, 2], ["min", add(name, name), extent - 1]]
 
     def _old(self, stage: Stage, extent: int, reduce: bool) -> Expression:
         """An axis there is: diagonals, and whatever fits."""
@@ -425,6 +491,11 @@ class Drawing:
         stage.guards = []
         kind = "if" if self.chance(0.9) else "select"
         other = ["const", 0, dtype] if self.chance(0.8) else self.constant(dtype)
+        if condition[0] == "and" and self.chance(0.25):  # one choice within another
+            inner = [self.r.choice(("if", "if", "select")), condition[2], value, other]
+            return [kind, condition[1], inner, other]
+        if self.chance(0.05):
+            return [kind, ["not", condition], other, value]
         return [kind, condition, value, other]
 
     def dressed(self, stage: Stage, value: Expression, dtype: str, depth: int) -> tuple[Expression, str]:
@@ -459,7 +530,34 @@ class Drawing:
                 value = ["div", value, ["const", 2, dtype]]
             elif roll < 0.92 and stage.extents():
                 value = add(value, ["cast", dtype, r.choice(stage.extents())[0]])
+            elif roll < 0.94:
+                value = self.chosen(stage, value, dtype)
+            elif roll < 0.96 and is_float(dtype):
+                value = ["call", r.choice(fuzz_programs.BINARY_CALLS), value, self.constant(dtype)]
+            elif roll < 0.97 and dtype in SAME_WIDTH:
+                value, dtype = ["reinterpret", SAME_WIDTH[dtype], value], SAME_WIDTH[dtype]
+            elif roll < 0.98:
+                name = self.variable()
+                value = ["let", name, value, self.combine(name, name)]
         return value, dtype
+
+    def variable(self) -> str:
+        """A name for a Let; no expression has two of one name."""
+        self.counter += 1
+        return f"let{self.counter}"
+
+    def chosen(self, stage: Stage, value: Expression, dtype: str) -> Expression:
+        """One of two values by data: by a tensor of booleans, or by comparing them."""
+        other, other_dtype = self.another(stage, dtype)
+        other = self.fit(other, other_dtype, dtype)
+        if self.chance(0.5):
+            condition = [self.r.choice(("lt", "ge", "ne")), value, other]
+        else:
+            axes = [item for item in stage.extents() if item[1] < 1 << 31][:3]
+            condition = self.operand(stage, axes, "bool")
+        if self.chance(0.3):
+            condition = ["not", condition]
+        return [self.r.choice(("if", "select")), condition, value, other]
 
     def finish(self, stage: Stage, values: list[Expression], dtypes: list[str], op: str | None) -> list[Tensor]:
         """Write the stage down."""
@@ -529,8 +627,7 @@ class Drawing:
             stage.loops[0][1] = r.choice((1, 2, -1))
         if self.chance(0.05):
             position = stage.loops[0][0]
-            made = self.finish(stage, [position, value], ["int32", dtype], "argmax")
-            return made
+            return self.finish(stage, [position, value], ["int32", dtype], r.choice(("argmax", "argmin")))
         op = r.choices(("sum", "max", "min", "prod"), (14, 4, 2, 1))[0]
         made = self.finish(stage, [value], [dtype], op)
         if self.chance(0.03):
@@ -775,8 +872,10 @@ class Drawing:
     def draw(self, kind: str | None = None) -> dict:
         """The spec of a program."""
         r = self.r
-        kind = kind or r.choices(("free", "product", "convolution", "normal"), (53, 32, 8, 7))[0]
-        if kind == "free":
+        kind = kind or r.choices(("free", "product", "convolution", "normal", "kernel"), (41, 25, 7, 5, 22))[0]
+        if kind == "kernel":
+            draw_kernel(self)
+        elif kind == "free":
             for _ in range(r.choice((1, 1, 2, 2, 3, 4))):
                 self.plain_stage()
         elif kind == "product":
@@ -814,13 +913,21 @@ class Drawing:
         spec: dict = {"inputs": inputs, "stages": self.stages, "outputs": outputs}
         if self.chance(0.97):
             spec = without_unread(spec)
-        if self.chance(0.04):
+        if self.variables:
+            spec["variables"] = self.variables
+            if self.attributes:
+                spec["attrs"] = self.attributes
+        elif self.chance(0.04):
             spec = replace_extents(spec, lambda extent: ["int64", extent])
         elif self.chance(self.symbolic_chance):
             spec = self.symbolic(spec)
         if self.chance(0.02):
+            spec["index_dtype"] = r.choice(("int64", "int64", "int32"))
+        if self.chance(0.02):
             side = r.choice(("input", "weight"))
             spec.setdefault("attrs", {})[f"{side}_transform_kind"] = r.choice((0, 1, 2))
+        if self.chance(0.04):
+            spec.setdefault("attrs", {}).update(draw_tags(r))
         return spec
 
     def symbolic(self, spec: dict) -> dict:
@@ -834,6 +941,29 @@ class Drawing:
         if self.chance(0.85) and chosen < 1 << 31:
             spec["attrs"] = {"opt_shapes": {"N": chosen}}
         return spec
+
+
+def draw_tags(r: Random) -> dict:
+    """Some of the tags that carver looks at; they need not suit the function."""
+    choices: dict[str, tuple] = {
+        "tensorcore_config": ([0, 1], [0, 1], [0, 1], [1, 0], [1, 2], [0, 0], [-1, -2], [0, 5], [0], [0, 1, 2], []),
+        "pipeline_stage": (0, 1, 2, 3, 4, -1),
+        "use_async_copy": (0, 1, True, False),
+        "block_reduction_depth": (0, 1, 2, 4),
+        "intrin_info": (
+            {"in_dtype": "float16", "out_dtype": "float32", "trans_b": True},
+            {"in_dtype": "int8", "out_dtype": "int32", "trans_b": False},
+            {"trans_b": True},
+            {},
+        ),
+        "dequantize_info": ({"B": {"source_bits": 4}}, {"A_reindex": {"source_bits": 2}}),
+        "is_speclized": (True, False),
+        "opt_shapes": ({"N": 64}, {}),
+    }
+    names = r.sample(sorted(choices), r.choice((1, 1, 2, 3)))
+    if r.random() < 0.4 and "tensorcore_config" not in names:
+        names.append("tensorcore_config")
+    return {name: r.choice(choices[name]) for name in names}
 
 
 def loops_of(stage: Stage) -> set[str]:
@@ -887,7 +1017,8 @@ def draw_graph(r: Random) -> dict:
     nodes: list[dict] = []
     edges: list[list[int]] = []
     results: list[list[Tensor]] = []
-    profile = r.choices(("tiny", "mixed", "powers", "blocks", "primes", "large"), (12, 30, 20, 25, 8, 5))[0]
+    profiles = ("tiny", "mixed", "powers", "blocks", "primes", "large", "huge")
+    profile = r.choices(profiles, (12, 30, 20, 25, 8, 5, 2))[0]
     plainness = r.choice((110, 500, 2000, 2000))
     size = r.choice((1, 2, 2, 2, 3, 3, 3, 4, 5))
     for position in range(size):
@@ -908,6 +1039,8 @@ def draw_graph(r: Random) -> dict:
                 drawing.product_stage()
             if r.random() < 0.4 or drawing.pending:
                 drawing.epilogue_stage()
+        elif not drawing.inputs and r.random() < 0.25:
+            draw_kernel(drawing, with_symbols=False)
         else:
             for _ in range(r.choice((1, 1, 1, 2))):
                 drawing.plain_stage(r.choice((0.0, 0.0, 0.0, 0.4)))
@@ -915,6 +1048,7 @@ def draw_graph(r: Random) -> dict:
         nodes.append(
             {"name": r.choice((f"node_{position}",) * 9 + ("node",)), "program": spec}
             | {"tensor_cores": product and r.random() < 0.6}
+            | ({"tags": draw_tags(r)} if r.random() < 0.06 else {})
         )
         names = [item[0] for item in spec["inputs"]]
         edges += [[source, position, index, names.index(name)] for source, index, name in links if name in names]
@@ -963,7 +1097,7 @@ def draw_layers(r: Random) -> dict:
         spec = drawing.spec()
         names = [item[0] for item in spec["inputs"]]
         program = {"name": f"node_{position}", "program": spec, "tensor_cores": product and r.random() < 0.7}
-        nodes.append(program)
+        nodes.append(program | ({"tags": draw_tags(r)} if r.random() < 0.04 else {}))
         for index, name in zip(links, "ABCD"):
             if name in names:
                 edges.append([index, position, outputs_of(nodes[index]).index(results[index].name), names.index(name)])
@@ -1013,17 +1147,21 @@ def draw_device(r: Random, devices: ModuleType) -> dict:
     overrides: dict[str, Any] = {}
     if r.random() < 0.3:
         choices: dict[str, tuple] = {
-            "smem_cap": (4096, 16384, 32768, 65536, 101376, 166912, 232448),
+            "smem_cap": (4096, 16384, 32768, 65536, 101376, 166912, 232448, 1, 1000, 49153),
             "compute_max_core": (1, 2, 7, 16, 64, 200),
-            "l2_cache_size_bytes": (0, 1 << 16, 1 << 20, 1 << 26),
-            "reg_cap": (4096, 16384, 32768),
-            "sm_partition": (1, 2, 4, 8),
-            "transaction_size": ([16, 64], [32, 32], [64, 128], [128, 256]),
-            "bandwidth": ([100, 1000], [2000, 20000], [1000, 1000]),
+            "l2_cache_size_bytes": (0, 1 << 16, 1 << 20, 1 << 26, 12345),
+            "reg_cap": (4096, 16384, 32768, 1, 1000),
+            "sm_partition": (1, 2, 4, 8, 3),
+            "transaction_size": ([16, 64], [32, 32], [64, 128], [128, 256], [1, 2], [24, 96], [256, 16]),
+            "bandwidth": ([100, 1000], [2000, 20000], [1000, 1000], [7, 3], [1, 10**9]),
+            "warp_size": (16, 32, 48, 64, 128),
+            "max_smem_usage": (1000, 65536, 10**6),
         }
         for name in r.sample(sorted(choices), r.choice((1, 1, 2, 3))):
             overrides[name] = r.choice(choices[name])
     name = r.choice(CUDA if r.random() < 0.75 else OTHERS)
+    if r.random() < 0.01:  # carver has no figures of these
+        name, overrides = r.choice(("cpu", "metal")), {}
     return devices.device(name, **overrides)
 
 

@@ -77,10 +77,12 @@ class Side:
         }
 
     def _load_port(self) -> None:
+        from carver.arch.errors import CarverError
         from carver.roller.tir import arith, expr
         from carver.roller.tir.arith import iter_affine_map
         from carver.roller.tir.index_map import IndexMap
 
+        self.refusal = CarverError  # any other error is a fault of the port
         self.t = expr
         self.arith = arith
         self.maps = iter_affine_map
@@ -190,7 +192,7 @@ class Side:
         return found
 
     def failure(self, error: Exception) -> list:
-        if not self.real and not isinstance(error, (ValueError, ZeroDivisionError)):
+        if not self.real and not isinstance(error, self.refusal):
             return ["fault", f"{type(error).__name__}: {error}"]
         return ["error"]
 

@@ -9,19 +9,21 @@ TVM and on the port alike, so that one and the same spec runs on both sides and 
      "stages": [{"name": "C",
                  "axes": [["i", 64]],                     name and extent; the stage's shape
                  "reduce": [["k", 0, 32]],                name, begin, extent; only with "op"
-                 "op": "sum",                             or max, min, prod, argmax
+                 "op": "sum",                             or another of `REDUCTIONS`
                  "where": EXPRESSION,                     condition of the reduction, optional
-                 "values": [EXPRESSION]}],                one output each; two for argmax
+                 "values": [EXPRESSION]}],                one output each; two for argmax, three for moments
      "outputs": ["C"],                                    arguments of the function after the inputs
+     "index_dtype": "int64",                              the dtype that all indices are given, optional
      "attrs": {"opt_shapes": {"n": 128}}}                 attributes of the function, optional
 
-    {"nodes": [{"name": "top", "program": {...}, "tensor_cores": false}],
+    {"nodes": [{"name": "top", "program": {...}, "tensor_cores": false,
+                "tags": {"pipeline_stage": 2}}],          more tags of the node, optional
      "edges": [[0, 1, 0, 0]],                             source, target, source's output, target's input
      "outputs": [1]}                                      nodes that get an output node
 
 An extent is a whole number, ``["int64", number]``, or an expression of the variables. An expression is a whole number,
-the name of an axis or variable, or a list that begins with an operation (`OPERATIONS`, and const, cast, read, call).
-The outputs of a stage with several values are read as "C.0", "C.1".
+the name of an axis or variable, or a list that begins with an operation (`OPERATIONS`, and const, cast, reinterpret,
+limit, let, read, call). The outputs of a stage with several values are read as "C.0", "C.1".
 
 Nothing in a spec is executed: operations are looked up in fixed tables, and all of a spec is checked before it is used.
 This file is loaded on both sides and imports nothing but the standard library.
@@ -42,14 +44,19 @@ MAX_DEPTH = 40
 MAX_NUMBER = 1 << 62
 
 DTYPES = (
-    *("float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2"),
-    *("int4", "int8", "int16", "int32", "int64", "uint4", "uint8", "uint16", "uint32", "bool"),
+    *("float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e8m0fnu"),
+    *("float6_e2m3fn", "float4_e2m1fn", "int1", "int2", "int4", "int8", "int16", "int32", "int64"),
+    *("uint1", "uint2", "uint4", "uint8", "uint16", "uint32", "uint64", "bool"),
 )
-REDUCTIONS = ("sum", "max", "min", "prod", "argmax")
-CALLS = (
+REDUCTIONS = ("sum", "max", "min", "prod", "any", "argmax", "argmin", "moments")
+# The values of reductions of several.
+REDUCED_VALUES = {"argmax": 2, "argmin": 2, "moments": 3}
+UNARY_CALLS = (
     *("exp", "exp2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "abs", "floor", "ceil", "round", "trunc"),
-    *("sin", "cos", "power", "popcount"),
+    *("sin", "cos", "popcount", "log2", "log1p", "tan", "atan", "cosh", "isnan", "isfinite", "nearbyint", "likely"),
 )
+BINARY_CALLS = ("power", "fmod", "atan2", "hypot", "copysign")
+CALLS = UNARY_CALLS + BINARY_CALLS
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,30}")
 
@@ -145,9 +152,10 @@ class Checker:
     def check(self) -> None:
         spec = self.spec
         need(type(spec) is dict, "a program is an object")
-        known = {"variables", "inputs", "stages", "outputs", "attrs"}
+        lists = {"variables", "inputs", "stages", "outputs"}
+        known = lists | {"attrs", "index_dtype"}
         need(set(spec) <= known and {"inputs", "stages", "outputs"} <= set(spec), f"a program has {sorted(known)}")
-        need(all(is_list(spec.get(part, [])) for part in known - {"attrs"}), "the parts of a program are short lists")
+        need(all(is_list(spec.get(part, [])) for part in lists), "the parts of a program are short lists")
         variables: set[str] = set()
         for item in spec.get("variables", []):
             need(is_list(item, 2) and is_name(item[0]) and item[1] in ("int32", "int64"), "a variable is name, dtype")
@@ -162,7 +170,8 @@ class Checker:
         need(len(spec["outputs"]) > 0, "a program has an output")
         for name in spec["outputs"]:
             need(type(name) is str and name in self.ranks, f"output {str(name)[:40]!r} is no tensor")
-        self.attrs(spec.get("attrs", {}))
+        need(spec.get("index_dtype") in (None, "int32", "int64"), "index_dtype is int32 or int64")
+        check_attrs(spec.get("attrs", {}))
 
     def tensor(self, name: str, rank: int) -> None:
         need(name not in self.ranks, f"tensor {name} twice")
@@ -194,7 +203,7 @@ class Checker:
             self.extent(axis[1], variables, where)
         if op is not None:
             need(is_list(stage.get("reduce")) and len(stage["reduce"]) > 0, f"{where} reduces over nothing")
-            need(len(stage["values"]) == (2 if op == "argmax" else 1), f"{where} has a wrong number of values")
+            need(len(stage["values"]) == REDUCED_VALUES.get(op, 1), f"{where} has a wrong number of values")
             for axis in stage["reduce"]:
                 need(is_list(axis, 3) and is_name(axis[0]), f"{where}: a reduction axis is name, begin, extent")
                 self.extent(axis[1], variables, where)
@@ -219,6 +228,11 @@ class Checker:
             need(e in scope, f"{where}: unknown name {e[:40]!r}")
         else:
             need(type(e) is list and len(e) >= 2 and type(e[0]) is str, f"{where}: malformed expression")
+            if e[0] == "let":
+                need(len(e) == 4 and is_name(e[1]) and e[1] not in scope, f"{where}: let takes a new name and two more")
+                self.expression(e[2], scope, where, depth - 1)
+                self.expression(e[3], scope | {e[1]}, where, depth - 1)
+                return
             for operand in self.operands(e, where):
                 self.expression(operand, scope, where, depth - 1)
 
@@ -232,30 +246,45 @@ class Checker:
             need(len(e) == 3 and e[2] in DTYPES, f"{where}: const takes a number and a dtype")
             need(is_number(e[1]) or (type(e[1]) is float and abs(e[1]) < 1e30), f"{where}: const takes a number")
             return []
-        if kind == "cast":
-            need(len(e) == 3 and e[1] in DTYPES, f"{where}: cast takes a dtype and an expression")
+        if kind in ("cast", "reinterpret"):
+            need(len(e) == 3 and e[1] in DTYPES, f"{where}: {kind} takes a dtype and an expression")
             return [e[2]]
+        if kind == "limit":
+            need(len(e) == 3 and e[1] in ("min_value", "max_value") and e[2] in DTYPES, f"{where}: malformed limit")
+            return []
         if kind == "call":
-            need(e[1] in CALLS and len(e) == (4 if e[1] == "power" else 3), f"{where}: malformed call")
+            need(e[1] in CALLS and len(e) == (4 if e[1] in BINARY_CALLS else 3), f"{where}: malformed call")
             return e[2:]
         need(kind == "read", f"{where}: unknown operation {kind[:40]!r}")
         need(len(e) == 3 and type(e[1]) is str and e[1] in self.ranks, f"{where}: read of an unknown tensor")
         need(is_list(e[2], self.ranks[e[1]]), f"{where}: {e[1]} takes {self.ranks[e[1]]} indices")
         return e[2]
 
-    def attrs(self, attrs: Any) -> None:
-        need(type(attrs) is dict and len(attrs) <= MAX_ITEMS and all(map(is_name, attrs)), "attrs is an object")
-        for name, value in attrs.items():
-            if name in ("opt_shapes", "dequantize_info"):
-                need(type(value) is dict and len(value) <= MAX_ITEMS and all(map(is_name, value)), f"{name} has names")
-                values = value.values()
-                if name == "opt_shapes":
-                    need(all(is_number(v) and v < 1 << 31 for v in values), "opt_shapes is names with numbers")
-                else:
-                    need(all(type(v) is dict and set(v) == {"source_bits"} for v in values), "source_bits is missing")
-                    need(all(is_number(v["source_bits"]) for v in values), "source_bits is a number")
+
+# Attributes and tags that are a list of numbers, and one that is a description of its instruction.
+LISTS = ("tensorcore_config",)
+FLAGS = {"intrin_info": ("in_dtype", "out_dtype", "trans_b")}
+
+
+def check_attrs(attrs: Any) -> None:
+    """The attributes of a function, or the tags of a node."""
+    need(type(attrs) is dict and len(attrs) <= MAX_ITEMS and all(map(is_name, attrs)), "attrs is an object")
+    for name, value in attrs.items():
+        if name in ("opt_shapes", "dequantize_info"):
+            need(type(value) is dict and len(value) <= MAX_ITEMS and all(map(is_name, value)), f"{name} has names")
+            values = value.values()
+            if name == "opt_shapes":
+                need(all(is_number(v) and v < 1 << 31 for v in values), "opt_shapes is names with numbers")
             else:
-                need(is_number(value) or type(value) is bool, f"attribute {name} is a number")
+                need(all(type(v) is dict and set(v) == {"source_bits"} for v in values), "source_bits is missing")
+                need(all(is_number(v["source_bits"]) for v in values), "source_bits is a number")
+        elif name in LISTS:
+            need(is_list(value) and all(map(is_number, value)), f"{name} is a short list of numbers")
+        elif name in FLAGS:
+            need(type(value) is dict and set(value) <= set(FLAGS[name]), f"{name} has {FLAGS[name]}")
+            need(all(type(v) is bool or v in DTYPES for v in value.values()), f"{name} has dtypes and booleans")
+        else:
+            need(is_number(value) or type(value) is bool, f"attribute {name} is a number")
 
 
 def check_program(spec: Any) -> None:
@@ -269,7 +298,9 @@ def check_graph(spec: Any) -> None:
     need(type(spec) is dict and set(spec) == {"nodes", "edges", "outputs"}, "a graph has nodes, edges, outputs")
     need(all(map(is_list, spec.values())) and len(spec["nodes"]) > 0, "the parts of a graph are short lists")
     for node in spec["nodes"]:
-        need(type(node) is dict and set(node) == {"name", "program", "tensor_cores"}, "a node has name, program")
+        needed = {"name", "program", "tensor_cores"}
+        need(type(node) is dict and needed <= set(node) <= needed | {"tags"}, "a node has name, program")
+        check_attrs(node.get("tags", {}))
         need(is_name(node["name"]) and type(node["tensor_cores"]) is bool, "a node has a name")
         check_program(node["program"])
     count = len(spec["nodes"])
@@ -301,7 +332,8 @@ class Builder:
         for stage in spec["stages"]:
             self.stage(stage)
         arguments = [*self.variables.values(), *(self.tensors[name] for name, _, _ in spec["inputs"])]
-        func = te.create_prim_func([*arguments, *(self.tensors[name] for name in spec["outputs"])])
+        override = {"index_dtype_override": spec["index_dtype"]} if spec.get("index_dtype") else {}
+        func = te.create_prim_func([*arguments, *(self.tensors[name] for name in spec["outputs"])], **override)
         attrs = dict(spec.get("attrs", {}))
         if "opt_shapes" in attrs:
             attrs["opt_shapes"] = {name: te.const(value, "int32") for name, value in attrs["opt_shapes"].items()}
@@ -342,16 +374,36 @@ class Builder:
             return getattr(te, op)
         if op == "prod":
             return te.comm_reducer(lambda x, y: x * y, lambda dtype: te.const(1, dtype), name="prod")
-        select = tir_of(te).Select
+        if op == "any":
+            return te.comm_reducer(lambda x, y: te.any(x, y), lambda dtype: te.const(0, dtype), name="any")
+        combine, identity = self.moments() if op == "moments" else self.argument(op)
+        reducer = te.comm_reducer(combine, identity, name=op)
+        return lambda *values, axis, where: reducer(values, axis=axis, where=where)
+
+    def argument(self, op: str) -> tuple[Callable, Callable]:
+        """The greatest or least value with its place."""
+        te, select = self.te, tir_of(self.te).Select
 
         def combine(x: Any, y: Any) -> tuple:
-            return select(x[1] >= y[1], x[0], y[0]), select(x[1] >= y[1], x[1], y[1])
+            first = x[1] >= y[1] if op == "argmax" else x[1] <= y[1]
+            return select(first, x[0], y[0]), select(first, x[1], y[1])
 
         def identity(first: str, second: str) -> tuple:
-            return te.const(-1, first), te.min_value(second)
+            return te.const(-1, first), te.min_value(second) if op == "argmax" else te.max_value(second)
 
-        reducer = te.comm_reducer(combine, identity, name="argmax")
-        return lambda first, second, axis, where: reducer((first, second), axis=axis, where=where)
+        return combine, identity
+
+    def moments(self) -> tuple[Callable, Callable]:
+        """A count, a sum, and a sum of another kind, each its own way."""
+        te = self.te
+
+        def combine(x: Any, y: Any) -> tuple:
+            return x[0] + y[0], x[1] + y[1], x[2] + y[2] * y[2]
+
+        def identity(*dtypes: str) -> tuple:
+            return tuple(te.const(0, dtype) for dtype in dtypes)
+
+        return combine, identity
 
     def expression(self, e: Any, scope: dict) -> Any:
         te = self.te
@@ -366,12 +418,23 @@ class Builder:
             indices = tuple(self.expression(index, scope) for index in e[2])
             tensor = self.tensors[e[1]]
             return tensor[indices] if indices else tensor()
-        if kind == "cast":
-            value = self.expression(e[2], scope)
-            return (te.const(value, "int32") if isinstance(value, int) else value).astype(e[1])
+        if kind in ("cast", "reinterpret"):
+            value = self.node(e[2], scope)
+            return value.astype(e[1]) if kind == "cast" else tir_of(te).reinterpret(e[1], value)
+        if kind == "limit":
+            return getattr(te, e[1])(e[2])
+        if kind == "let":
+            value = self.node(e[2], scope)
+            variable = tir_of(te).Var(e[1], value.dtype)
+            return tir_of(te).Let(variable, value, self.node(e[3], {**scope, e[1]: variable}))
         if kind == "call":
-            return getattr(te, e[1])(*(self.expression(argument, scope) for argument in e[2:]))
+            return getattr(tir_of(te), e[1])(*(self.expression(argument, scope) for argument in e[2:]))
         return OPERATIONS[kind][1](te, *(self.expression(operand, scope) for operand in e[1:]))
+
+    def node(self, e: Any, scope: dict) -> Any:
+        """An expression where a plain number will not do."""
+        value = self.expression(e, scope)
+        return self.te.const(value, "int32") if isinstance(value, int) else value
 
 
 def build_program(te: Any, spec: dict) -> Any:
@@ -388,6 +451,7 @@ def build_graph(ns: Any, spec: dict) -> list:
         func, tags = Builder(ns.te, {**item["program"], "attrs": {}}).build(), None
         if item["tensor_cores"]:
             func, tags = ns.get_tensorized_func_and_tags(func, ns.arch.target)
+        tags = {**(tags or {}), **item.get("tags", {})}
         nodes.append(ns.PrimFuncNode(func, name=item["name"], tags=tags or None))
     for source, target, source_id, target_id in spec["edges"]:
         edge = ns.Edge(nodes[source], nodes[target], source_id, target_id)
@@ -426,8 +490,9 @@ def show_expression(e: Any) -> str:
         return f"{e[1]}[{', '.join(map(show_expression, e[2]))}]"
     if kind in ("const", "int64"):
         return f"{e[-1]}({e[1]})" if kind == "const" else f"int64({e[1]})"
-    if kind in ("cast", "call"):
-        return f"{e[1]}({', '.join(map(show_expression, e[2:]))})"
+    if kind in ("cast", "call", "reinterpret", "limit"):
+        prefix = "as " if kind == "reinterpret" else ""
+        return f"{prefix}{e[1]}({', '.join(map(show_expression, e[2:]))})"
     return f"{kind}({', '.join(map(show_expression, e[1:]))})"
 
 
@@ -456,7 +521,8 @@ def show_program(spec: dict) -> list[str]:
 def show_graph(spec: dict) -> list[str]:
     lines = []
     for index, node in enumerate(spec["nodes"]):
-        lines.append(f"node {index} {node['name']}" + (" on tensor cores" if node["tensor_cores"] else ""))
+        tags = f", tags {node['tags']}" if node.get("tags") else ""
+        lines.append(f"node {index} {node['name']}" + (" on tensor cores" if node["tensor_cores"] else "") + tags)
         lines += ["  " + line for line in show_program(node["program"])]
     lines += [f"edge {a}.{i} -> {b}.{j}" for a, b, i, j in spec["edges"]]
     lines.append(f"outputs {spec['outputs']}")

@@ -117,6 +117,9 @@ def graphs(spec: dict) -> Iterator[dict]:
     for index, node in enumerate(spec["nodes"]):
         if node["tensor_cores"]:
             yield with_node(spec, index, {**node, "tensor_cores": False})
+        for name in node.get("tags", {}):
+            tags = {key: value for key, value in node["tags"].items() if key != name}
+            yield with_node(spec, index, {**node, "tags": tags})
     for smaller in numbers_everywhere(spec):
         yield smaller
     for index, node in enumerate(spec["nodes"]):
@@ -156,6 +159,8 @@ def without_node(spec: dict, index: int) -> dict:
 def programs(spec: dict) -> Iterator[dict]:
     yield from fewer_outputs(spec)
     yield from fewer_stages(spec)
+    if "index_dtype" in spec:
+        yield {key: value for key, value in spec.items() if key != "index_dtype"}
     for name in spec.get("attrs", {}):
         yield {**spec, "attrs": {key: value for key, value in spec["attrs"].items() if key != name}}
     yield from plain_extents(spec)
@@ -298,8 +303,12 @@ def operands(e: list) -> list:
         return [] if e[1] == 0 else [["const", 0, e[2]]]
     if kind == "read":
         return [["const", 0, "float16"]] if read_names(e[2]) else []
-    if kind in ("cast", "call"):
+    if kind in ("cast", "call", "reinterpret"):
         return e[2:3]
+    if kind == "limit":
+        return [["const", 0, e[2]]]
+    if kind == "let":
+        return [e[2], renamed(e[3], e[1], e[2])]
     if kind in ("if", "select"):
         return [e[2], e[3], *([["if", *e[1:]]] if kind == "select" else [])]
     if kind in ("and", "or"):

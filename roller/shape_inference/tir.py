@@ -287,7 +287,7 @@ class InputShapeInference:
                 known = mapping.get(dep.dep_name)
                 if known is None:
                     mapping[dep.dep_name] = [output_indices]
-                elif not region_exist_in_list(_told(output_indices, dep.dep_name), known):
+                elif not _is_known(output_indices, known, dep.dep_name):
                     known.append(output_indices)
 
         # Backwards: each block reads its inputs where its iterators take it.
@@ -303,7 +303,7 @@ class InputShapeInference:
                     for place in places:
                         vmap = {axis: _cast_to(axis, index) for axis, index in zip(axes, _told(indices, dep.dep_name))}
                         region = [ana.simplify(substitute(index, vmap)) for index in place]
-                        if not region_exist_in_list(region, known):
+                        if not _is_known(region, known, input_name):
                             known.append(region)
 
         for dep in self.deps:
@@ -704,6 +704,10 @@ def _told(indices: Region | None, name: str) -> Region:
             "it reduces, reads one tensor at several places, or at a place its axes do not map onto"
         )
     return indices
+
+
+def _is_known(indices: Region | None, known: Sequence[Region | None], name: str) -> bool:
+    return region_exist_in_list(_told(indices, name), [_told(place, name) for place in known])
 
 
 def _cast_to(var: Var, expr: PrimExpr) -> PrimExpr:

@@ -87,7 +87,11 @@ def _first_place(realize: SBlockRealize) -> dict[Var, int]:
 
 
 def _value_at(index: PrimExpr, place: dict[Var, int]) -> int | None:
-    """The value of an index at a place, or None when it is not made of additions and constants."""
+    """The value of an index at a place, or None when it is not made of additions and constants.
+
+    Nor of a quotient or remainder by what is not positive, or of what falls where an iterator rises: TVM's interval of
+    such a one need not hold its values.
+    """
     kind = type(index)
     if kind is Var:
         return place.get(index)
@@ -97,9 +101,21 @@ def _value_at(index: PrimExpr, place: dict[Var, int]) -> int | None:
     if operate is None:
         return None
     a, b = _value_at(index.a, place), _value_at(index.b, place)
-    if a is None or b is None or (kind in (FloorDiv, FloorMod) and b == 0):
+    if a is None or b is None or (kind in (FloorDiv, FloorMod) and (b <= 0 or not _rises(index.a))):
         return None
     return operate(a, b)
+
+
+def _rises(index: PrimExpr) -> bool:
+    """Whether nothing in a sum takes an iterator away."""
+    kind = type(index)
+    if kind in (Var, IntImm):
+        return True
+    if kind is Sub:
+        return type(index.b) is IntImm and _rises(index.a)
+    if kind is Mul and type(index.b) is IntImm and index.b.value < 0:
+        return False
+    return _rises(index.a) and _rises(index.b)
 
 
 _PLAIN = {

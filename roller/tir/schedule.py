@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ...arch.errors import shown
 from .expr import IterVar, TirError, undefined_vars
 from .stmt import Buffer, BufferStore, For, IfThenElse, PrimFunc, SBlock, SBlockRealize, SeqStmt, Stmt
 from .well_formed import verify_well_formed
@@ -147,8 +148,10 @@ class Schedule:
     # -- queries ------------------------------------------------------------------------------------------------------
 
     def get(self, rand_var_or_sref: SBlockRV | LoopRV) -> SBlock | For:
-        """The block or loop behind a name. ScheduleError for a block that was inlined away."""
+        """The block or loop behind a name. ScheduleError for a block that was inlined away, and for no name at all."""
         if not isinstance(rand_var_or_sref, SBlockRV):
+            if not isinstance(rand_var_or_sref, LoopRV):
+                raise ScheduleError(f"a block or loop is looked up by its name, got {shown(rand_var_or_sref)}")
             return rand_var_or_sref.loop
         block = rand_var_or_sref.ref.block
         if block is None:

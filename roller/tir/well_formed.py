@@ -22,6 +22,7 @@ class _Verifier:
         self.func = func
         self.defined: set[Var] = set(func.params)
         self.buffers: set[Buffer] = set()
+        self.let: set[Var] = set()  # the variables of all Let so far
 
     def verify(self) -> None:
         parameters = list(self.func.buffer_map.values())
@@ -45,9 +46,20 @@ class _Verifier:
         if type(expr) is BufferLoad:
             self.buffer(expr.buffer, where)
         if type(expr) is Let:
-            self.defined.add(expr.var)
+            self.scope(expr, where)
+            return
         for child in children(expr):
             self.expr(child, where)
+
+    def scope(self, expr: Let, where: str) -> None:
+        """A variable has one Let: an expression with one must not be used twice."""
+        self.expr(expr.value, where)
+        if expr.var in self.defined or expr.var in self.let:
+            raise TirError(f"the variable {expr.var.name} is defined twice in {where}, by a Let that is used twice")
+        self.let.add(expr.var)
+        self.defined.add(expr.var)
+        self.expr(expr.body, where)
+        self.defined.discard(expr.var)
 
     def buffer(self, buffer: Buffer, where: str) -> None:
         if buffer not in self.buffers:
@@ -93,4 +105,3 @@ class _Verifier:
         if block.init is not None:
             self.stmt(block.init, where)
         self.stmt(block.body, where)
-

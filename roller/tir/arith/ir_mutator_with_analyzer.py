@@ -44,6 +44,7 @@ from ..expr import (
     children,
     map_children,
 )
+from .int_set import detect_bound_info
 
 if TYPE_CHECKING:
     from . import Analyzer
@@ -185,7 +186,8 @@ class IRMutatorWithAnalyzer:
     def _visit_under(self, constraint: PrimExpr, expr: PrimExpr) -> PrimExpr:
         """The visited expression, where the constraint is known to hold."""
         if isinstance(expr, (IntImm, FloatImm)):
-            # Padding, mostly: no constraint changes it.
+            # Padding, mostly: no constraint changes it. Entering one may fail, though: `x < 0` of an unsigned x does.
+            detect_bound_info(constraint)
             return self.visit(expr)
         leave = self.analyzer.enter_constraint(constraint)
         try:
