@@ -9,6 +9,7 @@ import re
 import shlex
 import tracemalloc
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,28 @@ def test_no_argument_is_the_well_formed_space(capsys):
 )
 def test_surrogate_cost(group, cost):
     assert surrogate_cost(SQUARE, group) == cost
+
+
+def test_equal_costs_are_equal_whatever_the_stages():
+    """36864 tiles, 105 steps of 400 / 3 or 35 of 400: added up in floating point they differ in the last digit."""
+    problem = Problem(12288, 192, 5040, "float16", 2, 228 * 1024)
+    assert surrogate_cost(problem, (16, 16, 48, 3)) == surrogate_cost(problem, (16, 16, 144, 1)) == 130867200.0
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    blocks=st.tuples(*[st.sampled_from([16, 48, 80, 128, 144, 256, 1008])] * 3),
+    counts=st.tuples(*[st.integers(1, 2**30)] * 3),
+    num_stages=st.integers(1, 12),
+    element_bytes=st.sampled_from([1, 2, 4, 8]),
+)
+def test_the_surrogate_is_rounded_once(blocks, counts, num_stages, element_bytes):
+    m, n, k = blocks
+    extents = [block * count for block, count in zip(blocks, counts)]
+    pressure = 1 + max(Fraction(0), Fraction(m * n, 16384) - Fraction(1, 4)) / 2
+    copy, compute = Fraction((m + n) * k * element_bytes, 32), Fraction(m * n * k, 2048) * pressure
+    exact = counts[0] * counts[1] * (200 + counts[2] * max(copy, Fraction(400, num_stages), compute))
+    assert surrogate_cost(Problem(*extents, "any", element_bytes, 1), (*blocks, num_stages)) == float(exact)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
