@@ -510,6 +510,17 @@ def test_a_product_that_carver_has_no_answer_for(capsys):
     assert found["notes"][0].startswith("no answer from carver's model: ")
 
 
+def test_more_tiles_than_carver_can_count(capsys):
+    """Carver's own count of them would wrap around to none, and every priority be 0."""
+    extents = ["--m", str(2**40), "--n", str(2**23), "--arch", "h100"]
+    found = answer(capsys, *extents)
+    why = f"carver counts tiles in 64 bits: M x N must be below 2**63, and is {2**63}"
+    assert (found["carver"], found["notes"]) == (None, [f"no answer from carver's model: {why}"])
+    assert run(capsys, *extents, "--rank-by", "carver") == (2, "", f"carver: {why}\n")
+    found = answer(capsys, "--m", str(2**40), "--n", str(2**22), "--arch", "h100")
+    assert found["carver"]["best"] > 2**40
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Agreement and coverage
 

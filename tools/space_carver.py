@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from ..arch import TileDevice
+from ..arch import CarverError, TileDevice
 from ..policy import TensorCorePolicy
 from ..roller.node import shape_product
 from ..roller.template import MatmulTemplate
@@ -23,10 +23,16 @@ class Pricing:
 
     The tile of the output is block_M x block_N, block_K is the step of the reduction, and num_stages the stages of the
     pipeline, which carver knows on tensor cores only. For the steps and stages that carver itself takes, the price is
-    that of `carver explain`. CarverError where the template or the search fails.
+    that of `carver explain`. CarverError where the template or the search fails, and for more tiles than carver can
+    count.
     """
 
     def __init__(self, problem: Problem, device: TileDevice, accum_dtype: str, out_dtype: str, topk: int) -> None:
+        if problem.M * problem.N >= 2**63:
+            # Its count wraps around, and no tile would cost anything.
+            raise CarverError(
+                f"carver counts tiles in 64 bits: M x N must be below 2**63, and is {problem.M * problem.N}"
+            )
         template = MatmulTemplate(
             M=problem.M, N=problem.N, K=problem.K, in_dtype=problem.dtype, accum_dtype=accum_dtype, out_dtype=out_dtype
         )
