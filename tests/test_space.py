@@ -510,6 +510,15 @@ def test_a_product_that_carver_has_no_answer_for(capsys):
     assert found["notes"][0].startswith("no answer from carver's model: ")
 
 
+def test_a_multiprocessor_with_less_memory_than_a_block(capsys):
+    """64 x 256 x 64 with 2 stages takes 81,920 bytes, and no tile that carver's search visits 60,000 of them."""
+    arguments = ["--m", "64", "--n", "256", "--k", "256", "--num-stages", "1,2", "--arch", "v100"]
+    arguments += ["--smem-cap", "90000", "--max-smem-usage", "60000"]
+    carver = answer(capsys, *arguments)["carver"]
+    assert (carver["ranked"], carver["refused"]) == (34, {"shared memory of an SM": 2})
+    assert answer(capsys, *arguments, "--rank-by", "carver")["carver"] == carver
+
+
 def test_more_tiles_than_carver_can_count(capsys):
     """Carver's own count of them would wrap around to none, and every priority be 0."""
     extents = ["--m", str(2**40), "--n", str(2**23), "--arch", "h100"]

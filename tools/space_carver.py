@@ -11,6 +11,7 @@ from typing import Any
 
 from ..arch import CarverError, TileDevice
 from ..policy import TensorCorePolicy
+from ..policy.default import NoCapacity
 from ..roller.node import shape_product
 from ..roller.template import MatmulTemplate
 from .search import search_template, why_no_hint
@@ -47,7 +48,10 @@ class Pricing:
         if isinstance(self.policy, TensorCorePolicy):
             self.policy.pipeline_stage = num_stages
         rstep = {axis.var.name: block_k for axis in self._node.raxis}
-        td = self.policy.compute_tile_dict([block_m, block_n], {self._node: rstep})
+        try:
+            td = self.policy.compute_tile_dict([block_m, block_n], {self._node: rstep})
+        except NoCapacity:  # a block may have it, and a multiprocessor has less
+            return math.inf, "shared memory of an SM"
         if td.valid:
             return float(priority(td)), None
         # The grid is only counted once the shared memory has passed.
