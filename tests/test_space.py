@@ -777,6 +777,7 @@ def test_a_file_that_exists_is_kept(capsys, tmp_path):
         (["--dtype", "int4"], "--dtype 'int4': not supported, elements are numbers of whole bytes"),
         (["--dtype", "bool"], "--dtype 'bool': not supported"),
         (["--arch", "h10"], "unknown device 'h10': did you mean 'h100'"),
+        (["--arch", ""], "--arch '' names no device (carver devices lists those known)"),
         (["--mode", "wellformed"], "unknown mode 'wellformed'; did you mean well-formed?"),
         (["--mode", "all", "--block-m", "64"], "--mode all is a space of its own: no lists and no --file go with it"),
         (["--mode", "degenerate", "--file", "x"], "--mode degenerate is a space of its own"),

@@ -418,6 +418,8 @@ def _device(args: argparse.Namespace) -> Any:
     figures = [flag for flag, (attribute, _) in DEVICE_FIGURES.items() if getattr(args, attribute) is not None]
     is_memory = figures == ["--smem-cap"] and args.smem_cap != "optin"
     is_needed = args.rank_by == "carver" or (figures and not is_memory)
+    if args.arch == "":  # a variable that is not set, say
+        raise CarverError("--arch '' names no device (carver devices lists those known)")
     if args.arch or os.environ.get("CARVER_ARCH") or is_needed:
         return device_of(args)
     return None
