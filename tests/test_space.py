@@ -771,6 +771,8 @@ def test_a_file_that_exists_is_kept(capsys, tmp_path):
         (["--k", "4096.0"], "argument --k: '4096.0' is not a whole number"),
         (["--k", str(10**18)], "argument --k: 1000000000000000000 is too large"),
         (["--topk", "0"], "argument --topk: 0 is too small: at least 1"),
+        (["--topk", "100001"], "--topk 100001 is too large: at most 100000"),
+        (["--out", "x", "--keep", "1000001"], "--keep 1000001 is too large: at most 1000000"),
         (["--smem-budget", "0"], "argument --smem-budget: 0 is too small"),
         (["--dtype", "flot16"], "unknown dtype 'flot16': did you mean float16"),
         (["--dtype", "float8_e4m4"], "unknown dtype 'float8_e4m4': did you mean float8_e4m3"),
