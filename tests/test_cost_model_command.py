@@ -298,6 +298,8 @@ def test_a_large_prime_is_its_own_factor(capsys) -> None:
         ("--smem-cap lots", "argument --smem-cap: 'lots' is not a whole number"),
         ("--arch h10", "unknown device 'h10': did you mean 'h100'"),
         ("--arch sm_90", "'sm_90' names no particular device: give --cores N"),
+        ("--arch sm_90 --cores 132 --against-port", "'sm_90' names no particular device, and carver's policy reads "
+         "more of it than its cores: name one (carver devices lists them)"),
         ("--arch llvm", "carver models CUDA and AMD devices, and 'llvm' is neither"),
         ("--arch ''", "unknown target kind ''"),
         ("--self-test --against-port", "argument --against-port: not allowed with argument --self-test"),

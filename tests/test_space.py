@@ -9,6 +9,7 @@ import re
 import shlex
 import tracemalloc
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,28 @@ def test_no_argument_is_the_well_formed_space(capsys):
 )
 def test_surrogate_cost(group, cost):
     assert surrogate_cost(SQUARE, group) == cost
+
+
+def test_equal_costs_are_equal_whatever_the_stages():
+    """36864 tiles, 105 steps of 400 / 3 or 35 of 400: added up in floating point they differ in the last digit."""
+    problem = Problem(12288, 192, 5040, "float16", 2, 228 * 1024)
+    assert surrogate_cost(problem, (16, 16, 48, 3)) == surrogate_cost(problem, (16, 16, 144, 1)) == 130867200.0
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    blocks=st.tuples(*[st.sampled_from([16, 48, 80, 128, 144, 256, 1008])] * 3),
+    counts=st.tuples(*[st.integers(1, 2**30)] * 3),
+    num_stages=st.integers(1, 12),
+    element_bytes=st.sampled_from([1, 2, 4, 8]),
+)
+def test_the_surrogate_is_rounded_once(blocks, counts, num_stages, element_bytes):
+    m, n, k = blocks
+    extents = [block * count for block, count in zip(blocks, counts)]
+    pressure = 1 + max(Fraction(0), Fraction(m * n, 16384) - Fraction(1, 4)) / 2
+    copy, compute = Fraction((m + n) * k * element_bytes, 32), Fraction(m * n * k, 2048) * pressure
+    exact = counts[0] * counts[1] * (200 + counts[2] * max(copy, Fraction(400, num_stages), compute))
+    assert surrogate_cost(Problem(*extents, "any", element_bytes, 1), (*blocks, num_stages)) == float(exact)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -522,6 +545,26 @@ def test_a_product_that_carver_has_no_answer_for(capsys):
     assert found["notes"][0].startswith("no answer from carver's model: ")
 
 
+def test_a_multiprocessor_with_less_memory_than_a_block(capsys):
+    """64 x 256 x 64 with 2 stages takes 81,920 bytes, and no tile that carver's search visits 60,000 of them."""
+    arguments = ["--m", "64", "--n", "256", "--k", "256", "--num-stages", "1,2", "--arch", "v100"]
+    arguments += ["--smem-cap", "90000", "--max-smem-usage", "60000"]
+    carver = answer(capsys, *arguments)["carver"]
+    assert (carver["ranked"], carver["refused"]) == (34, {"shared memory of an SM": 2})
+    assert answer(capsys, *arguments, "--rank-by", "carver")["carver"] == carver
+
+
+def test_more_tiles_than_carver_can_count(capsys):
+    """Carver's own count of them would wrap around to none, and every priority be 0."""
+    extents = ["--m", str(2**40), "--n", str(2**23), "--arch", "h100"]
+    found = answer(capsys, *extents)
+    why = f"carver counts tiles in 64 bits: M x N must be below 2**63, and is {2**63}"
+    assert (found["carver"], found["notes"]) == (None, [f"no answer from carver's model: {why}"])
+    assert run(capsys, *extents, "--rank-by", "carver") == (2, "", f"carver: {why}\n")
+    found = answer(capsys, "--m", str(2**40), "--n", str(2**22), "--arch", "h100")
+    assert found["carver"]["best"] > 2**40
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Agreement and coverage
 
@@ -738,12 +781,15 @@ def test_a_file_that_exists_is_kept(capsys, tmp_path):
         (["--k", "4096.0"], "argument --k: '4096.0' is not a whole number"),
         (["--k", str(10**18)], "argument --k: 1000000000000000000 is too large"),
         (["--topk", "0"], "argument --topk: 0 is too small: at least 1"),
+        (["--topk", "100001"], "--topk 100001 is too large: at most 100000"),
+        (["--out", "x", "--keep", "1000001"], "--keep 1000001 is too large: at most 1000000"),
         (["--smem-budget", "0"], "argument --smem-budget: 0 is too small"),
         (["--dtype", "flot16"], "unknown dtype 'flot16': did you mean float16"),
         (["--dtype", "float8_e4m4"], "unknown dtype 'float8_e4m4': did you mean float8_e4m3"),
         (["--dtype", "int4"], "--dtype 'int4': not supported, elements are numbers of whole bytes"),
         (["--dtype", "bool"], "--dtype 'bool': not supported"),
         (["--arch", "h10"], "unknown device 'h10': did you mean 'h100'"),
+        (["--arch", ""], "--arch '' names no device (carver devices lists those known)"),
         (["--mode", "wellformed"], "unknown mode 'wellformed'; did you mean well-formed?"),
         (["--mode", "all", "--block-m", "64"], "--mode all is a space of its own: no lists and no --file go with it"),
         (["--mode", "degenerate", "--file", "x"], "--mode degenerate is a space of its own"),

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from ..arch.errors import CarverError
+from ..arch.errors import CarverError, MissingFigureError, shown
 from ..policy import DefaultPolicy, TensorCorePolicy
 from . import cost_model
 from .agreement import Agreement, agreement
@@ -189,7 +189,14 @@ def _orders(both: list[Row], rstep: int) -> dict[str, Agreement]:
 
 def run(gemm: Gemm, device: Any, args: argparse.Namespace) -> int:
     """The comparison on stdout; exit code 1 where no candidate is valid in both."""
-    found = compare(gemm, device)
+    try:
+        found = compare(gemm, device)
+    except MissingFigureError:  # the size of the L2 cache, which an architecture leaves open
+        name = shown(args.arch)
+        raise CarverError(
+            f"{name} names no particular device, and carver's policy reads more of it than its cores: "
+            "name one (carver devices lists them)"
+        ) from None
     if args.json:
         _print_json(found, cost_model.head_of(gemm, args))
     else:

@@ -61,6 +61,8 @@ LIMIT = 10**8
 CARVER_LIMIT = 200_000
 # Configurations written to a file when it is not said how many.
 OUT_LIMIT = 100_000
+# The most that --topk and --keep take: so many rows, and so many groups, are held in memory.
+MOST_ROWS, MOST_KEPT = 100_000, 1_000_000
 
 _SIZES = (64, 128, 256)
 # The note's spaces: the values of `PARAMETERS` in order, and the bytes of shared memory.
@@ -404,7 +406,13 @@ def _given(args: argparse.Namespace) -> dict[str, tuple[int, ...]]:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """CarverError for arguments that do not go together, and for a file that cannot be written: before any work."""
+    """CarverError for arguments that are too large or do not go together, and for a file that cannot be written.
+
+    It is asked before any work.
+    """
+    for flag, value, most in (("--topk", args.topk, MOST_ROWS), ("--keep", args.keep, MOST_KEPT)):
+        if value is not None and value > most:
+            raise CarverError(f"{flag} {value} is too large: at most {most}")
     if args.mode is not None and (_given(args) or args.file is not None):
         raise CarverError(f"--mode {args.mode} is a space of its own: no lists and no --file go with it")
     if args.out is None:
@@ -423,6 +431,8 @@ def _device(args: argparse.Namespace) -> Any:
     figures = [flag for flag, (attribute, _) in DEVICE_FIGURES.items() if getattr(args, attribute) is not None]
     is_memory = figures == ["--smem-cap"] and args.smem_cap != "optin"
     is_needed = args.rank_by == "carver" or (figures and not is_memory)
+    if args.arch == "":  # a variable that is not set, say
+        raise CarverError("--arch '' names no device (carver devices lists those known)")
     if args.arch or os.environ.get("CARVER_ARCH") or is_needed:
         return device_of(args)
     return None

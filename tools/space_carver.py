@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ..arch import TileDevice
+from ..arch import CarverError, TileDevice
 from ..policy import TensorCorePolicy
+from ..policy.default import NoCapacity
 from ..roller.node import shape_product
 from ..roller.template import MatmulTemplate
 from .search import search_template, why_no_hint
@@ -20,10 +21,16 @@ class Pricing:
 
     The tile of the output is block_M x block_N, block_K is the step of the reduction, and num_stages the stages of the
     pipeline, which carver knows on tensor cores only. For the steps and stages that carver itself takes, the price is
-    that of `carver explain`. CarverError where the template or the search fails.
+    that of `carver explain`. CarverError where the template or the search fails, and for more tiles than carver can
+    count.
     """
 
     def __init__(self, problem: Problem, device: TileDevice, accum_dtype: str, out_dtype: str, topk: int) -> None:
+        if problem.M * problem.N >= 2**63:
+            # Its count wraps around, and no tile would cost anything.
+            raise CarverError(
+                f"carver counts tiles in 64 bits: M x N must be below 2**63, and is {problem.M * problem.N}"
+            )
         template = MatmulTemplate(
             M=problem.M, N=problem.N, K=problem.K, in_dtype=problem.dtype, accum_dtype=accum_dtype, out_dtype=out_dtype
         )
@@ -38,7 +45,10 @@ class Pricing:
         if isinstance(self.policy, TensorCorePolicy):
             self.policy.pipeline_stage = num_stages
         rstep = {axis.var.name: block_k for axis in self._node.raxis}
-        td = self.policy.compute_tile_dict([block_m, block_n], {self._node: rstep})
+        try:
+            td = self.policy.compute_tile_dict([block_m, block_n], {self._node: rstep})
+        except NoCapacity:  # a block may have it, and a multiprocessor has less
+            return math.inf, "shared memory of an SM"
         if td.valid:
             return float(priority(td)), None
         # The grid is only counted once the shared memory has passed.

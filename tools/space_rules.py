@@ -105,10 +105,12 @@ def surrogate_cost(problem: Problem, group: Group) -> float:
     block_m, block_n, block_k, num_stages = group
     steps = problem.K // block_k
     tiles = (problem.M // block_m) * (problem.N // block_n)
-    copy = (block_m + block_n) * block_k * problem.element_bytes / 32
-    pressure = 1 + 0.5 * max(0, block_m * block_n / 16384 - 0.25)
-    compute = block_m * block_n * block_k / 2048 * pressure
-    return tiles * (200 + steps * max(copy, 400 / num_stages, compute))
+    # In parts of a unit, 2**26 x num_stages of them, all is whole. Rounded once, at the end, equal costs stay equal.
+    unit = num_stages << 26
+    copy = ((block_m + block_n) * block_k * problem.element_bytes * num_stages) << 21
+    pressure = 32768 + max(0, block_m * block_n - 4096)  # in 2**15 parts, as block_M x block_N / 2**14 is halved
+    compute = block_m * block_n * block_k * num_stages * pressure
+    return tiles * (200 * unit + steps * max(copy, 400 << 26, compute)) / unit
 
 
 # ---------------------------------------------------------------------------------------------------------------------
