@@ -126,6 +126,7 @@ def test_every_error_is_one_line() -> None:
         (["elementwise"], "carver: unknown command 'elementwise'"),
         (["\x1b[31m"], "carver: unknown command '\\x1b[31m'"),
         (["compare", "x" * 500, "--width", "0"], "too narrow"),
+        (["cost-model", "--width", "9" * 5000], "is no number of columns from 40 to 1000"),
         (["check", "a\x1b[31m\n.jsonl"], "carver: a\\x1b[31m .jsonl: no such recording"),
         (
             ["recommend", "attention", *"--seq-length 128 --head-dim 64 --arch b200".split()],
@@ -363,6 +364,14 @@ def test_hostile_first_lines(tmp_path: Path, data: bytes, why: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(data + b"\n")
     assert refusal(lambda: recording.read(path)) == f"{path}, line 1: {why}"
+
+
+def test_a_key_repeated_among_many_is_found_in_one_pass(tmp_path: Path) -> None:
+    """200,000 keys with the last one doubled: compared in pairs, this takes many minutes."""
+    keys = [f"k{i}" for i in range(200_000)]
+    path = tmp_path / "a.jsonl"
+    path.write_text("{" + ",".join(f'"{key}":0' for key in [*keys, keys[-1]]) + "}\n")
+    assert refusal(lambda: recording.read(path)) == f"{path}, line 1: key 'k199999' twice in one object"
 
 
 def test_windows_line_ends_count_as_an_edit(tmp_path: Path) -> None:

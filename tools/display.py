@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from ..arch.errors import CarverError
+from ..arch.errors import CarverError, shown
 
 NARROWEST = 40
 WIDEST = 1000
@@ -25,8 +25,9 @@ def add_width(parser: argparse.ArgumentParser) -> None:
 
 def width(text: str) -> int:
     """A number of columns, as an argument type."""
-    if not text.isdecimal() or not NARROWEST <= int(text) <= WIDEST:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of columns from {NARROWEST} to {WIDEST}")
+    # Python refuses to read numbers of thousands of digits.
+    if not text.isdecimal() or len(text) > 9 or not NARROWEST <= int(text) <= WIDEST:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no number of columns from {NARROWEST} to {WIDEST}")
     return int(text)
 
 

@@ -70,8 +70,8 @@ def parse_line(text: str) -> Any:
     def pairs(items: list[tuple[str, Any]]) -> dict:
         found = dict(items)
         if len(found) != len(items):
-            keys = [key for key, _ in items]
-            twice = next(key for key in keys if keys.count(key) > 1)
+            seen: set[str] = set()
+            twice = next(key for key, _ in items if key in seen or seen.add(key))
             raise Malformed(f"key {twice[:40]!r} twice in one object")
         return found
 
