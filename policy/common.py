@@ -56,8 +56,9 @@ def coalesced_factor(subtensor: Sequence[int], tensor: Sequence[int]) -> int:
     ndim = len(subtensor)
     if ndim == 0 or len(tensor) == 0:
         raise _nothing_to_coalesce(subtensor, tensor)
-    if ndim == 1 or subtensor[-1] != tensor[-1]:
-        return subtensor[-1]
+    innermost = subtensor[-1]
+    if ndim == 1 or innermost != tensor[-1]:
+        return innermost
     axes = 2
     while axes <= len(tensor) and axes < ndim and not subtensor[-axes] != tensor[-axes]:
         axes += 1

@@ -49,7 +49,8 @@ class DefaultPolicy:
         self.arch = arch
         self.tags = {} if tags is None else tags
         self.rasterization = NoRasterization()
-        # What is the same for all tiles, by node; see `_no_padding`, `_inner_edges`, `_transfers`.
+        # What is the same for all tiles, by node; see `_no_padding`, `_inner_edges`, `_transfers`, `_read_time`.
+        self._known_read_times: dict[tuple, float] = {}
         self._unpadded: dict[PrimFuncNode, dict[int, Stride]] = {}
         self._known_inner_edges: dict[PrimFuncNode, tuple[list[Edge], list[Edge]]] = {}
         self._known_transfers: dict[PrimFuncNode, tuple[list[int], tuple[list[Transfer], list[Transfer]]]] = {}
@@ -543,9 +544,7 @@ class DefaultPolicy:
         def score(thread: list[int]) -> float:
             # Time to read a thread's share from shared memory and to write the block's results; less is better.
             per_thread = [math.ceil(extent / count) for extent, count in zip(tile, thread)]
-            total = 0
-            for region in node.propagate_inputs(per_thread):
-                total += shape_product(region) / bandwidth[1]
+            total = self._read_time(node, per_thread, bandwidth[1])
             for shape in output_shapes:
                 total += coalesced_tensor_shape(thread, shape, 8) / bandwidth[0]
             return total
@@ -676,15 +675,22 @@ class DefaultPolicy:
     def _enlarge(self, positions: dict[str, int], all_steps: dict[str, list[int]], score: Any) -> dict[str, int] | None:
         """The positions with the axis one step on whose growth scores highest, the first if several do; None if
         every axis has its last step."""
-        best, best_score = None, None
-        for name in positions:
-            if positions[name] + 1 == len(all_steps[name]):
-                continue
-            grown = {**positions, name: positions[name] + 1}
-            grown_score = score(_steps_at(all_steps, grown))
-            if best_score is None or grown_score > best_score:
-                best, best_score = grown, grown_score
-        return best
+        can_grow = [name for name in positions if positions[name] + 1 < len(all_steps[name])]
+        grown = [{**positions, name: positions[name] + 1} for name in can_grow]
+        if len(grown) < 2:
+            return grown[0] if grown else None
+        return max(grown, key=lambda candidate: score(_steps_at(all_steps, candidate)))
+
+    def _read_time(self, node: PrimFuncNode, tile: list[int], bandwidth: int) -> float:
+        """Elements that a node reads for a tile, over the bandwidth: kept, for threads' shares come up again."""
+        key = (node, bandwidth, *tile)
+        time = self._known_read_times.get(key)
+        if time is None:
+            time = 0
+            for region in node.propagate_inputs(tile):
+                time += shape_product(region) / bandwidth
+            self._known_read_times[key] = time
+        return time
 
     def __repr__(self) -> str:
         nodes = ", ".join(node.name for node in getattr(self, "ordered_nodes", []))

@@ -483,7 +483,7 @@ class PrimFuncNode(Node):
         candidates = self._cache_candidates()
         extents = self._plain_extents(shape, rstep) if candidates else None
         for candidate in candidates:
-            name = candidate.buffer
+            name, positions = candidate.buffer, candidate.positions
             if name in cached:
                 continue
             if not candidate.reduces and not candidate.is_broadcast(self._regions(shape, rstep)):
@@ -492,8 +492,8 @@ class PrimFuncNode(Node):
             if candidate.is_after_reduction:
                 # Memory that the reduction's inputs no longer need will do.
                 continue
-            if extents is not None and candidate.positions is not None:
-                region = [extents[position] for position in candidate.positions]
+            if extents is not None and positions is not None:
+                region = [extents[position] for position in positions]
             else:
                 region = self._regions(shape, rstep)[name]
             if name in stride_map:
@@ -618,8 +618,7 @@ class PrimFuncNode(Node):
         of another rank than the output, not of ints, or with an extent that is 0, negative or huge."""
         reads = self._plain_reads or self._plainly_read()
         elements = math.prod(tile)
-        is_usual = type(elements) is int and 0 < elements <= LARGEST_CONSTANT
-        if not is_usual or len(tile) != reads.rank:
+        if type(elements) is not int or not 0 < elements <= LARGEST_CONSTANT or len(tile) != reads.rank:
             return None
         return [*tile, *(self.ana.reduce_extents(rstep) if rstep else reads.reduce_extents)]
 
@@ -673,8 +672,9 @@ class PrimFuncNode(Node):
         regions: Regions | None = None
         results = []
         for clip in clips:
-            if extents is not None and clip.pairs is not None:
-                results.append([extents[at] if extents[at] <= limit else limit for at, limit in clip.pairs])
+            pairs = clip.pairs
+            if extents is not None and pairs is not None:
+                results.append([extents[at] if extents[at] <= limit else limit for at, limit in pairs])
                 continue
             if regions is None:
                 regions = self._regions(tile, rstep)
@@ -959,7 +959,7 @@ def shape_product(shape: Sequence) -> Any:
     """
     product = math.prod(shape)
     if type(product) is int and 0 < product < EXACT_PRODUCT:
-        return product if len(shape) else 1.0
+        return product if product != 1 or len(shape) else 1.0
     import numpy
 
     return numpy.prod(shape)

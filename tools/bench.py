@@ -2,7 +2,7 @@
 
 A call is: the computation built and the hints recommended. Process start and imports are outside on both sides, and
 each side makes one call beforehand that does not count. The two sides take turns, case by case, so that the machine's
-moods hit both; a side makes its calls of a case in a row, the garbage of those before collected beforehand. The ratio
+moods hit both; a side makes its calls of a case in a row, the garbage of other cases collected beforehand. The ratio
 of a case is real seconds / port seconds, each the median of the repeats; by the clock, and by processor time, which
 other work on the machine does not stretch. First calls, which find the processor's caches full of the other side's
 data, are compared as well.
@@ -13,6 +13,7 @@ data, are compared as well.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import statistics
 from pathlib import Path
@@ -58,6 +59,8 @@ def measure(python: str, cases: list[dict], repeat: int) -> list[dict]:
     """Per case: its id, the number of hints, every call's seconds by side and measure, and the ratios."""
     backend = case_module.port_backend()
     results = []
+    gc.collect()
+    gc.freeze()  # as on the other side: what was imported need not be looked through again
     with RealCarver(python, watch=False) as real, progress(len(cases), "measuring") as show:
         real.answer(cases[0])
         case_module.time_case(backend, cases[0])
@@ -71,6 +74,7 @@ def measure(python: str, cases: list[dict], repeat: int) -> list[dict]:
                     raise CarverError(f"case {case['id']}: {answer['failed']}")
                 for name in MEASURES:
                     calls[name]["real"].append(answer[name])
+            gc.collect()
             for _ in range(repeat):
                 hints, *spent = case_module.time_case(backend, case)
                 for name, value in zip(MEASURES, spent):

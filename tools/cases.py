@@ -13,7 +13,6 @@ This file is loaded twice: as ``carver.tools.cases`` on the port, and by path in
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib.util
 import inspect
 import re
@@ -456,7 +455,6 @@ def time_case(backend: Backend, case: dict) -> tuple[int, float, float]:
     A case that raises counts as no hint.
     """
     device = backend.make_device(case["device"])
-    gc.collect()  # no call pays for what another left
     processor = time.process_time()
     clock = time.perf_counter()
     try:

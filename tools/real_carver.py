@@ -221,15 +221,17 @@ def main() -> int:
     print(json.dumps(describe()), file=out, flush=True)
     gc.collect()
     gc.freeze()  # what was imported need not be looked through again
-    for number, line in enumerate(sys.stdin):
+    before = None
+    for line in sys.stdin:
         case = json.loads(line)
+        if case["id"] != before:
+            gc.collect()  # no case pays for what another left
+            before = case["id"]
         if "expressions" in case:
             result = expressions.answer(case, options.limit)
         else:
             result = answer(cases, backend, case, options.limit, not options.plain)
         print(json.dumps(result, separators=(",", ":"), allow_nan=False), file=out, flush=True)
-        if number % 20 == 0:
-            gc.collect()
     return 0
 
 

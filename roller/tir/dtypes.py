@@ -128,9 +128,13 @@ def is_index_type(dtype: str) -> bool:
 
 
 class DataType(str):
-    """A dtype string that knows its width, standing in for ``tvm.DataType``."""
+    """A dtype string that knows its width, standing in for ``tvm.DataType``.
 
-    __slots__ = ()
+    Attributes:
+        bits: the width of one element in bits.
+    """
+
+    bits: int
 
     def __new__(cls, dtype: str) -> DataType:
         if type(dtype) is cls:
@@ -140,11 +144,9 @@ class DataType(str):
         base, width = _base_and_bits(dtype)
         # TVM prints the full name: DataType("int") is "int32", and a bool of 8 bits is "bool".
         has_width = base in _DEFAULT_BITS and base != "handle" and (base, width) != ("bool", 8)
-        return super().__new__(cls, f"{base}{width}" if has_width else base)
-
-    @property
-    def bits(self) -> int:
-        return parse(self)[1]
+        self = super().__new__(cls, f"{base}{width}" if has_width else base)
+        self.bits = width
+        return self
 
     @property
     def lanes(self) -> int:
