@@ -545,7 +545,7 @@ class PrimFuncNode(Node):
         if len(used) != len(space):
             raise NodeError(f"the output's extents {used} do not match the space axes {space} of {self.name!r}")
         tile = [1] * len(space)
-        for axis in (c_m - unused, c_n - unused):
+        for axis in (_axis_number(c_m) - unused, _axis_number(c_n) - unused):
             if not -len(space) <= axis < len(space):
                 raise MissingPart(f"the tag tensorcore_config is {shown(config)}, {self.name!r} has {len(space)} axes")
             tile[axis] = probe
@@ -1050,6 +1050,13 @@ def _output_of(node: Node, values: list, id: int) -> Any:
         return values[id]
     except IndexError:
         raise MissingPart(f"{node!r} has {len(values)} outputs, so none with index {id}") from None
+
+
+def _axis_number(axis: Any) -> int:
+    try:
+        return operator.index(axis)
+    except TypeError:
+        raise CarverError(f"the tag tensorcore_config is two axes of the output, one is {shown(axis)}") from None
 
 
 def _constant_shape(buffer: Buffer) -> tuple[int, ...] | None:
