@@ -262,6 +262,17 @@ def test_a_shift_bounds_its_amount_from_then_on():
     assert analyzer.can_prove(y < 64)
 
 
+def test_bits_of_a_variable_that_a_shift_has_narrowed():
+    """A shift by -y is taken for one by 0 to 63, which leaves 0 of y's sixteen values: found by fuzzing (seed 7312)."""
+    x, y = expr.Var("x"), expr.Var("y")
+    analyzer = Analyzer()
+    analyzer.bind(y, expr.Range.from_min_extent(0, 16))
+    shifted = expr.Call("int32", "tirx.shift_left", [y, y * -1])
+    assert analyzer.can_prove(shifted < 2)
+    assert analyzer.can_prove(shifted >= 0)
+    assert str(analyzer.simplify(expr.LT(x * 2, shifted), 2)) == "x < 0"
+
+
 def test_floats_are_not_for_the_prover():
     f = expr.Var("f", "float32")
     assert not Analyzer().can_prove(expr.LT(f, f))

@@ -440,9 +440,25 @@ class _Refutation:
         for term in terms:
             for var in variables_of(term):
                 self._next_var = max(self._next_var, var + 1)
-        formulas = [self._formula(term, True) for term in terms]
+        plain = [term for term in terms if not has_bits(term)]
+        with_bits = [term for term in terms if has_bits(term)]
+        formulas = [self._formula(term, True) for term in plain]
+        if with_bits:
+            # The table of an operation on bits depends on how few values its variables are left with.
+            self._narrow_intervals(formulas)
+            formulas += [self._formula(term, True) for term in with_bits]
         formulas.extend(self._definitions)
         return self._refute([], [], formulas, dict(self.intervals))
+
+    def _narrow_intervals(self, formulas: list[Formula]) -> None:
+        """Take what the formulas say of single variables into the intervals."""
+        equalities: list[Linear] = []
+        inequalities: list[Linear] = []
+        intervals = dict(self.intervals)
+        if not _take_in([*formulas, *self._definitions], equalities, inequalities, []):
+            return  # a contradiction, which the search finds as well
+        if _propagate(equalities, inequalities, self._products, intervals):
+            self.intervals = intervals
 
     # -- From terms to formulas -----------------------------------------------------------------------------------
 
