@@ -29,6 +29,7 @@ from carver.roller.template import (
 )
 from carver.roller.tir import te
 from carver.roller.tir.dtypes import DataType
+from carver.roller.tir.schedule import Schedule
 from carver.roller.utils import get_roller_hints_from_func, get_roller_hints_from_output_nodes
 from carver.tools import recording
 from carver.tools.cli import main
@@ -623,6 +624,20 @@ def test_parameters_of_templates(make, message: str) -> None:
 def test_filters_larger_than_the_image(K: int, message: str) -> None:
     template = ConvTemplate(N=1, C=8, H=8, W=8, F=8, K=K, S=1, D=1, P=1).with_arch(A100)
     assert refusal(template.recommend_hints) == message
+
+
+def test_a_stage_of_negative_extents_has_no_schedule() -> None:
+    # InternalError "cannot make const for type handle" in the real carver, before any policy: the cast reads C, whose
+    # extents are negative. Extents of 0 fail in the policy, as without the cast.
+    def conv(K: int) -> ConvTemplate:
+        sizes = dict(N=1, C=8, H=8, W=8, F=8, K=K, S=1, D=1, P=1)
+        return ConvTemplate(**sizes, accum_dtype="float32").with_arch(A100)
+
+    message = "every extent must be at least 1, and one is -89"
+    assert refusal(lambda: Schedule(conv(100).equivalent_function())) == message
+    assert refusal(conv(100).recommend_hints) == message
+    Schedule(conv(11).equivalent_function())
+    assert refusal(conv(11).recommend_hints).startswith("every extent must be at least 1, and the space axes")
 
 
 def test_extents_too_large_to_factor() -> None:

@@ -69,12 +69,17 @@ def may_read_outside(sch: Schedule) -> bool:
                 continue
             first = _first_place(realize)
             for extent, part in zip(access.buffer.shape, access.region):
-                if type(part.min) is Var and first.get(part.min) == 0:
+                if type(part.min) is Var and first.get(part.min) == 0 and _may_hold(extent):
                     continue
                 start = _value_at(part.min, first)
                 if start is None or type(extent) is not IntImm or not 0 <= start < extent.value:
                     return True
     return False
+
+
+def _may_hold(extent: PrimExpr) -> bool:
+    """Whether an axis may have a place at all. One of a negative extent has none, and TVM fails on reading it."""
+    return type(extent) is not IntImm or extent.value > 0
 
 
 def _first_place(realize: SBlockRealize) -> dict[Var, int]:
@@ -150,6 +155,9 @@ def _covered(consumer: Place, producers: Sequence[Place], analyzer: Analyzer) ->
             try:
                 covered = _covers(access.buffer.shape, produced, consumed, analyzer)
             except ReadOutside:
+                for extent in access.buffer.shape:
+                    if not _may_hold(extent):
+                        raise ReadOutside(f"every extent must be at least 1, and one is {extent}") from None
                 name = consumer.realize.block.name_hint
                 raise ReadOutside(f"the stage {name!r} reads {access}, which lies outside of the tensor") from None
             if not covered:
