@@ -9,6 +9,7 @@ import pytest
 from carver.arch import CUDA
 from carver.roller.template import FlashAttentionTemplate, MatmulTemplate
 from carver.tools.cli import COMMANDS, main
+from carver.tools.options import TEMPLATES
 from carver.tools.search import padded_sizes, search_template
 
 MATMUL = ["recommend", "matmul", "--M", "1024", "--N", "1024", "--K", "1024"]
@@ -170,6 +171,22 @@ def test_help_has_an_example(capsys):
         assert code == 0 and "carver" in text
     code, out, _ = run(capsys, "recommend", "conv", "--help")
     assert "example:\n  carver recommend conv --N 128" in out
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_the_examples_of_recommend_give_hints(capsys, template):
+    code, out, err = run(capsys, "recommend", *template.example.split(), "--topk", "1")
+    assert (code, err) == (0, "")
+    assert any(line.startswith("1  ") for line in out.splitlines())
+
+
+@pytest.mark.parametrize("name, arch", [("mi100", "gfx908"), ("mi300x", "gfx942"), ("mi355x", "gfx950")])
+def test_a_device_whose_matrix_cores_carver_does_not_use(capsys, name, arch):
+    for dtype in "float16", "float32":
+        code, out, _ = run(capsys, *MATMUL, "--arch", name, "--accum-dtype", dtype, "--topk", "1")
+        assert code == 0 and out.startswith(f"DefaultPolicy on {arch}, ")
+        why = f"carver does not tensorize on {arch}, of AMD only on RDNA 3 and 4"
+        assert out.splitlines()[-1] == f"no tensor cores: {why}"
 
 
 def test_the_readme_names_every_command():
