@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--html", metavar="FILE", help="write a page that stands alone instead ('-': to standard output)"
     )
-    parser.add_argument("--width", type=int, metavar="N", help=f"columns to use, {NARROWEST} or more (default: all)")
+    text = f"columns to use, {NARROWEST} or more (default: COLUMNS, or the terminal's, or {USUAL})"
+    parser.add_argument("--width", type=int, metavar="N", help=text)
     parser.add_argument("--unfold", action="store_true", help="fold nothing")
     parser.add_argument("--carets", action="store_true", help="mark what differs by ^ below it, for want of colours")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="(default: auto)")

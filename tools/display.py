@@ -19,7 +19,7 @@ WIDEST = 1000
 def add_width(parser: argparse.ArgumentParser) -> None:
     """Add ``--width``."""
     parser.add_argument(
-        "--width", type=width, metavar="N", help="columns to print in (default: the terminal's, or COLUMNS, or 100)"
+        "--width", type=width, metavar="N", help="columns to print in (default: COLUMNS, or the terminal's, or 100)"
     )
 
 
