@@ -9,7 +9,7 @@ from typing import Any
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "examples:\n  carver devices\n  carver devices h100 rtx4090 --json"
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only these devices, with the source of each figure")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these devices, with the sources of each")
     parser.add_argument("--json", action="store_true", help="one JSON array on stdout")
 
 
