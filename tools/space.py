@@ -227,7 +227,7 @@ def report_lines(report: Report, columns: int) -> Iterator[str]:
     yield from _best_lines(report, columns)
     if report.carver is not None and report.legal:
         yield from _carver_lines(report, report.carver, columns)
-    if report.coverage:
+    if report.coverage and report.legal:
         yield from _coverage_lines(report.coverage, columns)
     for note in report.notes:
         yield from wrapped(f"note: {note}", columns, 0, 2)
@@ -248,9 +248,9 @@ def _best_lines(report: Report, columns: int) -> Iterator[str]:
     rows = []
     for place, row in enumerate(report.best, 1):
         cells = [str(place), *(str(getattr(row, name)) for name in PARAMETERS[:-1])]
-        cells += [_values(row.threads), f"{row.cost:.1f}"]
+        cells += [_values(row.threads), number(row.cost)]
         if report.carver is not None:
-            cells.append(f"{row.priority:.1f}" if row.priority is not None else row.refused or "-")
+            cells.append(number(row.priority) if row.priority is not None else row.refused or "-")
         rows.append(cells)
     yield from table(titles, rows, columns)
     yield ""
@@ -264,8 +264,8 @@ def _values(values: list[int]) -> str:
 def _carver_lines(report: Report, standing: Standing, columns: int) -> Iterator[str]:
     text = f"carver: {report.policy} on {report.device}; {number(standing.ranked)} priced"
     if standing.ranked:
-        best = f"the best, {standing.best:.1f}, of {number(standing.tied)}"
-        text += f", {_distinct(standing, 'priority')}, {best}"
+        whose = f"is shared by {number(standing.tied)}" if standing.tied > 1 else "is of one alone"
+        text += f", {_distinct(standing, 'priority')}; the best, {number(standing.best)}, {whose}"
     for reason, count in standing.refused.items():
         text += f"; {number(count)} refused for {reason}"
     yield from wrapped(text, columns, 0, 2)
@@ -301,11 +301,11 @@ def _why(report: Report) -> str:
     if not standing.ranked:
         return f"carver's model refuses all {number(report.legal)} legal configurations"
     if report.verdict == RANKED:
-        return f"one configuration has the best {what}, {standing.best:.1f}"
+        return f"one configuration has the best {what}, {number(standing.best)}"
     among = "; ".join(f"{name} {_values(values)}" for name, values in standing.tied_values.items())
     unseen = "".join(f"; any {name}" for name in report.carried)
     return (
-        f"{number(standing.tied)} of {number(standing.ranked)} share the best {what}, {standing.best:.1f} "
+        f"{number(standing.tied)} of {number(standing.ranked)} share the best {what}, {number(standing.best)} "
         f"({among}{unseen}); only measuring tells them apart"
     )
 
