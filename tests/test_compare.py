@@ -262,7 +262,8 @@ def test_the_head_says_what_stands_where(pages):
     first, *others = compare.LEGEND
     narrow = shown(pages, width=60)
     assert narrow[1:3] == ["   ".join([first, *others[:2]]), "   ".join(others[2:])]
-    assert list(compare._items(["left: " + "x" * 60, "right: the port"], 70)) == ["left: " + "x" * 60, "right: the port"]
+    sides = ["left: " + "x" * 60, "right: the port"]
+    assert list(compare._items(sides, 70)) == sides
 
 
 def test_unfolded(pages):
