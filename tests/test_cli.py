@@ -1,14 +1,15 @@
 """The command line: what it prints, and what it says to bad input (one line, exit code 2, no traceback)."""
 
+import importlib
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from carver.arch import CUDA
+from carver.arch import CUDA, catalogue
 from carver.roller.template import FlashAttentionTemplate, MatmulTemplate
-from carver.tools.cli import COMMANDS, main
+from carver.tools.cli import COMMANDS, HelpFormatter, main
 from carver.tools.options import TEMPLATES
 from carver.tools.search import padded_sizes, search_template
 
@@ -160,6 +161,33 @@ def test_devices(capsys):
     assert h100[:7] == ["h100", "sm_90", "132", "48", "227", "50", "32"]
     code, out, _ = run(capsys, "devices", "h100", "--json")
     assert json.loads(out)[0]["l2_cache_size_bytes"] == 52428800
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120, 300])
+def test_the_prose_of_every_help_fits(capsys, monkeypatch, columns):
+    """Examples are for copying: they stay in one line."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for name, (module_name, _) in COMMANDS.items():
+        code, out, _ = run(capsys, name, "--help")
+        assert code == 0
+        doc = importlib.import_module(f"carver.tools.{module_name}").__doc__.strip()
+        text = HelpFormatter("carver")._fill_text(doc, columns - 2, "")
+        assert f"\n\n{text}\n" in out and text.split() == doc.split(), name
+        assert all(len(line) <= min(columns, 120) or line.startswith(" ") for line in text.splitlines()), name
+        assert all(line in text.splitlines() for line in doc.splitlines() if line.startswith(" "))
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_devices_fit_and_lose_no_name(capsys, columns):
+    code, out, _ = run(capsys, "devices", "--width", str(columns))
+    assert code == 0 and max(map(len, out.splitlines())) <= columns
+    text = " ".join(out.split())
+    assert all(name in text for row in catalogue.DEVICES for name in (row.name, *row.aliases) if " " not in name)
+    note = "RDNA (gfx11, gfx12): carver's model takes the L2 as 0 (PORTING.md)"
+    assert out.splitlines()[-1] == note
+    assert note in run(capsys, "devices", "8060s")[1] and "RDNA" not in run(capsys, "devices", "h100")[1]
+    _, out, _ = run(capsys, "devices", "h100", "8060s", "--width", str(columns))
+    assert max(map(len, out.splitlines())) <= columns
 
 
 def test_help_has_an_example(capsys):
