@@ -1,14 +1,16 @@
 """The command line: what it prints, and what it says to bad input (one line, exit code 2, no traceback)."""
 
+import importlib
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from carver.arch import CUDA
+from carver.arch import CUDA, catalogue
 from carver.roller.template import FlashAttentionTemplate, MatmulTemplate
-from carver.tools.cli import COMMANDS, main
+from carver.tools.cli import COMMANDS, HelpFormatter, main
+from carver.tools.options import TEMPLATES
 from carver.tools.search import padded_sizes, search_template
 
 MATMUL = ["recommend", "matmul", "--M", "1024", "--N", "1024", "--K", "1024"]
@@ -161,6 +163,33 @@ def test_devices(capsys):
     assert json.loads(out)[0]["l2_cache_size_bytes"] == 52428800
 
 
+@pytest.mark.parametrize("columns", [40, 80, 120, 300])
+def test_the_prose_of_every_help_fits(capsys, monkeypatch, columns):
+    """Examples are for copying: they stay in one line."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for name, (module_name, _) in COMMANDS.items():
+        code, out, _ = run(capsys, name, "--help")
+        assert code == 0
+        doc = importlib.import_module(f"carver.tools.{module_name}").__doc__.strip()
+        text = HelpFormatter("carver")._fill_text(doc, columns - 2, "")
+        assert f"\n\n{text}\n" in out and text.split() == doc.split(), name
+        assert all(len(line) <= min(columns, 120) or line.startswith(" ") for line in text.splitlines()), name
+        assert all(line in text.splitlines() for line in doc.splitlines() if line.startswith(" "))
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_devices_fit_and_lose_no_name(capsys, columns):
+    code, out, _ = run(capsys, "devices", "--width", str(columns))
+    assert code == 0 and max(map(len, out.splitlines())) <= columns
+    text = " ".join(out.split())
+    assert all(name in text for row in catalogue.DEVICES for name in (row.name, *row.aliases) if " " not in name)
+    note = "RDNA (gfx11, gfx12): carver's model takes the L2 as 0 (PORTING.md)"
+    assert out.splitlines()[-1] == note
+    _, out, _ = run(capsys, "devices", "h100", "8060s", "--width", str(columns))
+    assert note in out.splitlines() and max(map(len, out.splitlines())) <= columns
+    assert "RDNA" not in run(capsys, "devices", "h100")[1]
+
+
 def test_help_has_an_example(capsys):
     code, out, _ = run(capsys, "--help")
     assert code == 0
@@ -170,6 +199,22 @@ def test_help_has_an_example(capsys):
         assert code == 0 and "carver" in text
     code, out, _ = run(capsys, "recommend", "conv", "--help")
     assert "example:\n  carver recommend conv --N 128" in out
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
+def test_the_examples_of_recommend_give_hints(capsys, template):
+    code, out, err = run(capsys, "recommend", *template.example.split(), "--topk", "1")
+    assert (code, err) == (0, "")
+    assert any(line.startswith("1  ") for line in out.splitlines())
+
+
+@pytest.mark.parametrize("name, arch", [("mi100", "gfx908"), ("mi300x", "gfx942"), ("mi355x", "gfx950")])
+def test_a_device_whose_matrix_cores_carver_does_not_use(capsys, name, arch):
+    for dtype in "float16", "float32":
+        code, out, _ = run(capsys, *MATMUL, "--arch", name, "--accum-dtype", dtype, "--topk", "1")
+        assert code == 0 and out.startswith(f"DefaultPolicy on {arch}, ")
+        why = f"carver does not tensorize on {arch}, of AMD only on RDNA 3 and 4"
+        assert out.splitlines()[-1] == f"no tensor cores: {why}"
 
 
 def test_the_readme_names_every_command():

@@ -257,6 +257,15 @@ def test_the_terminal_shows_both_sides(pages):
     assert text[-1] == "  _helper (38)"
 
 
+def test_the_head_says_what_stands_where(pages):
+    assert shown(pages, width=120)[1:2] == ["   ".join(compare.LEGEND)]
+    first, *others = compare.LEGEND
+    narrow = shown(pages, width=60)
+    assert narrow[1:3] == ["   ".join([first, *others[:2]]), "   ".join(others[2:])]
+    sides = ["left: " + "x" * 60, "right: the port"]
+    assert list(compare._items(sides, 70)) == sides
+
+
 def test_unfolded(pages):
     text = shown(pages, unfold=True)
     assert not any("⋯" in line for line in text)

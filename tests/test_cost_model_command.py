@@ -85,6 +85,15 @@ def test_it_fits_a_terminal_of_80_columns(capsys) -> None:
         assert max(map(len, out.splitlines())) <= 80
 
 
+def test_a_row_of_pairs_adds_up_at_80_columns(capsys) -> None:
+    """What is opposite in parts of all may be left out there, a kind of tie may not."""
+    _, out, _ = command(capsys, "--against-port", "--width", "80")
+    assert all(len(line) <= 80 for line in out.splitlines())
+    rows = out.partition("model, with")[2].partition("\n\n")[0].splitlines()[1:]
+    counts = [[int(cell.replace(",", "")) for cell in re.findall(r"(?<= )[0-9,]+(?= |$)", row[15:])] for row in rows]
+    assert len(counts) == 4 and all(pairs == sum(kinds) for pairs, *kinds in counts)
+
+
 def test_shared_memory_is_tested_before_registers() -> None:
     """Both limits are exceeded: the first one counts."""
     both = price(NOTE, (512, 512, 512))

@@ -301,6 +301,14 @@ def test_the_command_shows_every_part(capsys: pytest.CaptureFixture) -> None:
         assert f"{line}\n" in out, line
 
 
+def test_a_hint_that_carver_does_not_give_is_called_so(capsys: pytest.CaptureFixture) -> None:
+    for tile, topk, kind in ("64x64", "1", "hint"), ("128x32", "10", "hint"), ("128x32", "1", "hint it would be"):
+        assert main([*SMALL, "--tile", tile, "--topk", topk]) == 0
+        out = capsys.readouterr().out
+        assert f"\n{kind}  block {tile}, " in out
+        assert "vectorize A_reindex:8,B_reindex:8, pipeline_stage 2" in " ".join(out.split())
+
+
 def test_bars_are_ascii_where_the_terminal_is(monkeypatch: pytest.MonkeyPatch) -> None:
     import io
     import sys

@@ -119,7 +119,13 @@ def test_all_three_as_text(capsys):
     assert "1 configuration, 1 legal, 1 distinct cost" in lines
     assert "wasted: nothing is legal, so there is nothing to search" in lines
     assert "teaches nothing: one configuration is legal, and there is nothing to compare it with" in lines
-    assert [line for line in lines if line.startswith("cannot be ranked: 48 of 214 share the best cost, 63016960.0")]
+    assert [line for line in lines if line.startswith("cannot be ranked: 48 of 214 share the best cost, 63,016,960")]
+
+
+def test_a_space_without_anything_legal_says_nothing_of_carvers_hints(capsys):
+    code, out, _ = run(capsys, "--mode", "all-infeasible", "--arch", "h100")
+    assert code == 1 and "coverage" not in out
+    assert out.splitlines()[-1] == "wasted: nothing is legal, so there is nothing to search"
 
 
 def test_no_argument_is_the_well_formed_space(capsys):
@@ -292,7 +298,7 @@ def test_a_space_that_can_be_ranked(capsys):
     lists = ["--block-m", "64,128", "--block-n", "64", "--block-k", "32", "--num-stages", "2", "--threads", "128"]
     code, out, _ = run(capsys, *lists)
     assert code == 0
-    assert out.splitlines()[-1] == "can be ranked: one configuration has the best cost, 101072896.0"
+    assert out.splitlines()[-1] == "can be ranked: one configuration has the best cost, 101,072,896"
 
 
 @pytest.mark.parametrize(

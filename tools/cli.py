@@ -14,14 +14,18 @@ import contextlib
 import difflib
 import errno
 import importlib
+import itertools
 import os
 import sys
 from collections.abc import Sequence
 
 from ..arch.errors import CarverError, one_line, shown
+from .display import wrapped
 
 # Set to anything but 0, a fault of the port itself ends with its traceback (the same variable as in roller/utils.py).
 STRICT_VARIABLE = "CARVER_STRICT"
+
+WIDEST_PROSE = 118
 
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
@@ -45,11 +49,25 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Paragraphs are wrapped to the terminal, up to the width they are written in; indented lines stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines: list[str] = []
+        for is_prose, group in itertools.groupby(text.splitlines(), _is_prose):
+            lines += wrapped(" ".join(group), min(width, WIDEST_PROSE)) if is_prose else group
+        return "\n".join(indent + line for line in lines)
+
+
+def _is_prose(line: str) -> bool:
+    return line[:1].strip() != ""
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
 
     def __init__(self, *args, **kwargs):
-        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        kwargs.setdefault("formatter_class", HelpFormatter)
         kwargs.setdefault("allow_abbrev", False)
         super().__init__(*args, **kwargs)
 

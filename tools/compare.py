@@ -27,6 +27,7 @@ from .provenance import NOT_PORTED
 from .side_by_side import ADDITION, BESIDE, CHANGED, EQUAL, LEFT, MODULE_LEVEL, RIGHT, Line, Page, Pair, Row
 
 NARROWEST, WIDEST, USUAL = 60, 400, 120
+LEGEND = ("~ differs", "< vendored only", "> port only", "| lines with little in common", "(nothing) equal")
 SIGNS = {EQUAL: " ", CHANGED: "~", LEFT: "<", RIGHT: ">", BESIDE: "|"}
 
 
@@ -36,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--html", metavar="FILE", help="write a page that stands alone instead ('-': to standard output)"
     )
-    parser.add_argument("--width", type=int, metavar="N", help=f"columns to use, {NARROWEST} or more (default: all)")
+    text = f"columns to use, {NARROWEST} or more (default: COLUMNS, or the terminal's, or {USUAL})"
+    parser.add_argument("--width", type=int, metavar="N", help=text)
     parser.add_argument("--unfold", action="store_true", help="fold nothing")
     parser.add_argument("--carets", action="store_true", help="mark what differs by ^ below it, for want of colours")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="(default: auto)")
@@ -180,8 +182,8 @@ class Terminal:
         self.text_width = (width - 13) // 2
 
     def show(self, pages: list[Page], tree: vendored.Tree) -> Iterator[str]:
-        yield from _wrapped_words(f"left: {tree.label()}   right: the port", self.width)
-        yield from _wrapped_words("~ differs   < vendored only   > port only   | little in common", self.width)
+        yield from _items([f"left: {tree.label()}", "right: the port"], self.width)
+        yield from _items(LEGEND, self.width)
         for page in pages:
             for pair in page.pairs:
                 if pair.status != ADDITION:
@@ -348,6 +350,18 @@ def _wrapped_words(text: str, width: int) -> list[str]:
     import textwrap
 
     return textwrap.wrap(text, width, subsequent_indent="      ")
+
+
+def _items(texts: Iterable[str], width: int) -> Iterator[str]:
+    """Texts side by side on as few lines as they take, each whole where it fits at all."""
+    line = ""
+    for text in texts:
+        joined = f"{line}   {text}" if line else text
+        if len(joined) > width and line:
+            yield from _wrapped_words(line, width)
+            joined = text
+        line = joined
+    yield from _wrapped_words(line, width)
 
 
 def _filled(names: Iterable[str], width: int) -> Iterator[str]:

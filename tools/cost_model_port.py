@@ -274,17 +274,18 @@ def _figure_lines(found: Comparison, columns: int) -> list[str]:
 def _order_lines(found: Comparison, columns: int) -> list[str]:
     names = {
         "model": "as it is",
-        "at_rstep": f"block_K {found.rstep} alone",
-        "carver_traffic": "carver's traffic",
-        "carver_waves": "carver's waves",
+        "at_rstep": f"block_K {found.rstep}",
+        "carver_traffic": "carver traffic",
+        "carver_waves": "carver waves",
     }
     rows = []
     for key, order in found.orders.items():
         share = f"{order.opposite / order.pairs:.1%}" if order.pairs else "-"
         pairs, same, opposite, *ties = map(number, asdict(order).values())
         rows.append((names[key], pairs, same, opposite, share, *ties))
-    titles = [Column("model, with"), *(Column(title, ">") for title in ("pairs", "same", "opposite", ""))]
-    titles += [Column(title, ">", 1) for title in ("model ties", "carver ties", "both tie")]
+    # All the counts of a row add up to its pairs, so the share gives way before any of them.
+    titles = [Column("model, with"), *(Column(title, ">") for title in ("pairs", "same", "opposite"))]
+    titles += [Column("", ">", 2), *(Column(title, ">", 1) for title in ("model tie", "carver tie", "both tie"))]
     return table(titles, rows, columns)
 
 

@@ -19,7 +19,7 @@ WIDEST = 1000
 def add_width(parser: argparse.ArgumentParser) -> None:
     """Add ``--width``."""
     parser.add_argument(
-        "--width", type=width, metavar="N", help="columns to print in (default: the terminal's, or COLUMNS, or 100)"
+        "--width", type=width, metavar="N", help="columns to print in (default: COLUMNS, or the terminal's, or 100)"
     )
 
 
@@ -114,7 +114,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], columns_wide
         widths[max(texts, key=lambda i: widths[i])] -= 1
     lines = []
     for row in [[column.title for column in columns], *rows]:
-        wrapped_last = textwrap.wrap(row[last], widths[last]) or [""]
+        wrapped_last = textwrap.wrap(row[last], widths[last], break_on_hyphens=False) or [""]
         cells = [f"{_cut(row[i], widths[i]):{columns[i].align}{widths[i]}}" for i in used[:-1]]
         lead = " " * indent + "".join(cell + "  " for cell in cells)
         for part in wrapped_last:

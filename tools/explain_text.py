@@ -303,15 +303,17 @@ def hints(e: TileExplanation, columns: int) -> Iterator[str]:
     if not e.hints:
         return
     yield ""
+    # One that carver does not give: it was not visited, or comes after the last one asked for.
+    kind = "hint" if e.standing.hint is not None else "hint it would be"
     for name, said in e.hints:
         whose = f" for {name}" if len(e.hints) > 1 else ""
         told = ", ".join(f"{key} {_value(value)}" for key, value in said.items() if value not in ([], {}, None))
-        yield from wrapped(f"hint{whose}  {told}", columns, 0, 2)
+        yield from wrapped(f"{kind}{whose}  {told}", columns, 0, 2)
 
 
 def _value(value) -> str:
     if isinstance(value, dict):
-        return " ".join(f"{key}:{item}" for key, item in value.items())
+        return ",".join(f"{key}:{item}" for key, item in value.items())
     if isinstance(value, list):
         return ",".join(value) if value and isinstance(value[0], str) else by(value)
     return str(value)

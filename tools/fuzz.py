@@ -394,6 +394,7 @@ def run(args: argparse.Namespace) -> int:
     if args.save is not None and not args.save.is_dir():
         raise CarverError(f"--save {args.save}: no such directory")
     total, tasks = tasks_of(args)
+    fixtures_folder()
     python = default_python(args.python)
     started = time.monotonic()
     totals = {kind: Result(kind) for kind in KINDS}

@@ -141,7 +141,7 @@ TEMPLATES: tuple[Template, ...] = (
             Option("is_causal", "masked attention; carver's model does not look at it", "flag", False),
             *_dtypes(),
         ),
-        "attention --batch-size 1 --num-heads 16 --seq-length 2048 --head-dim 64 --arch a100",
+        "attention --batch-size 1 --num-heads 16 --seq-length 512 --head-dim 64 --arch a100",
         ("flashattention",),
     ),
 )

@@ -25,6 +25,7 @@ from pathlib import Path
 from ..arch.errors import CarverError
 from . import provenance, vendored
 from .provenance import ADAPTED, MISSING, NOT_PORTED, PORTED, Facts, Mark, Ported, PortFile, Row
+from .record import NO_FIXTURES, fixtures_folder
 
 DOCUMENT = provenance.ROOT / "PORTING.md"
 # What of PORTING.md is written by this command: each part stands between two such lines.
@@ -251,6 +252,7 @@ def _facts_difference(old: provenance.Definition | None, new: provenance.Definit
 
 def pin(path: str) -> int:
     """Write the facts of the sources at `path`, which must be those of the version that the port follows."""
+    fixtures_folder()  # where they go
     tree = vendored.open_tree(path, "--pin")
     if tree.version != vendored.PINNED_VERSION:
         raise CarverError(f"--pin: {tree.label()} is not {vendored.PINNED_VERSION}, which this port follows")
@@ -400,7 +402,7 @@ def write(rows: list[Row], files: list[PortFile]) -> int:
     try:
         text = DOCUMENT.read_text(encoding="utf-8")
     except OSError:
-        raise CarverError(f"{DOCUMENT}: not in this installation: install a clone with pip install -e") from None
+        raise CarverError(NO_FIXTURES.replace("fixtures", DOCUMENT.name)) from None
     for part in PARTS:
         before, _, after = split_document(text, part)
         begin, end = marker(part)

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from ..arch.errors import CarverError
+from .record import NO_FIXTURES
 from .vendored import EXTRA_FILES, PINNED_VERSION, Tree, printable
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -556,7 +557,7 @@ def read_facts(path: Path = FACTS_FILE) -> Facts:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
-        raise CarverError(f"{path}: not in this installation: install a clone with pip install -e") from None
+        raise CarverError(NO_FIXTURES) from None
     except (ValueError, RecursionError) as error:
         raise CarverError(f"{path}: not JSON: {error}") from None
     try:

@@ -1,7 +1,8 @@
 """Tile configurations for a computation on a device, best first, with the figures that ranked them.
 
 traffic is the bytes one tile moves to and from global memory, smem the bytes of shared memory of one block,
-and priority = (traffic + 1) x waves is what tiles are ranked by: less is better.
+and priority = (traffic + 1) x waves is what tiles are ranked by: less is better. step is how many elements of a narrow
+dtype a thread takes at once, and a cell A + B has one part for each function of a graph, such as attention.
 """
 
 from __future__ import annotations

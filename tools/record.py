@@ -39,6 +39,7 @@ TILELANG = "0.1.15"
 PYTHON_HELP = f"an interpreter with tilelang=={TILELANG} (or $CARVER_REAL_PYTHON)"
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = Path(__file__).resolve().parent / "real_carver.py"
+NO_FIXTURES = "no fixtures in this installation: install a clone of the repository with pip install -e"
 
 # Searches longer than this go to the compressed file of a list; an ordinary matmul visits 97 tiles.
 LARGE_SEARCH = 100
@@ -49,7 +50,7 @@ CASES_PER_PROCESS = 2000
 def fixtures_folder() -> Path:
     folder = ROOT / "fixtures"
     if not (folder / "case_lists.py").is_file():
-        raise CarverError("no fixtures in this installation: install a clone of the repository with pip install -e")
+        raise CarverError(NO_FIXTURES)
     return folder
 
 

@@ -4,15 +4,16 @@ The space is all combinations of the values of block_M, block_N, block_K, num_st
 C[M, N] = A[M, K] B[K, N]. A configuration is legal when num_stages is at least 1; threads a positive multiple of 32, at
 most 1024; each block positive, a multiple of 16, a divisor of its extent; and num_stages x (block_M x block_K +
 block_K x block_N) elements fit the shared memory. The first reason that applies, in this order, is counted. The legal
-ones are ranked by a surrogate for the time, in arbitrary units; with a device also by carver's model, which takes
-block_K as its step and num_stages as its pipeline. What neither model looks at (threads) is always tied.
+ones are ranked by a surrogate for the time, in arbitrary units (from the cost-model notes that this project began
+with); with a device also by carver's model, which takes block_K as its step and num_stages as its pipeline. What
+neither model looks at (threads) is always tied.
 
 The shared memory is 228 KiB; of a device it is the opt-in limit, because T.alloc_shared is dynamic shared memory.
 Carver itself works with the static limit, 48 KiB on CUDA devices, and its model refuses what is above:
 --smem-cap optin gives it the whole. --smem-cap N sets both, --smem-budget N what is legal alone.
 
-Exit code 1 where there is nothing to search: nothing legal, or one configuration. --mode all shows the note's three
-spaces, two of which are such on purpose, and ends with 0.
+Exit code 1 where there is nothing to search: nothing legal, or one configuration. --mode all shows the three spaces
+of the notes, two of which are such on purpose, and ends with 0.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ OUT_LIMIT = 100_000
 MOST_ROWS, MOST_KEPT = 100_000, 1_000_000
 
 _SIZES = (64, 128, 256)
-# The note's spaces: the values of `PARAMETERS` in order, and the bytes of shared memory.
+# The spaces of the notes: the values of `PARAMETERS` in order, and the bytes of shared memory.
 MODES: dict[str, tuple[tuple[tuple[int, ...], ...], int]] = {
     "well-formed": ((_SIZES, _SIZES, (16, 32, 64), (1, 2, 3, 4), (128, 256)), 228 * 1024),
     "all-infeasible": (((256, 512), (256, 512), (64, 128), (2, 3, 4), (128, 256)), 16 * 1024),
@@ -226,7 +227,7 @@ def report_lines(report: Report, columns: int) -> Iterator[str]:
     yield from _best_lines(report, columns)
     if report.carver is not None and report.legal:
         yield from _carver_lines(report, report.carver, columns)
-    if report.coverage:
+    if report.coverage and report.legal:
         yield from _coverage_lines(report.coverage, columns)
     for note in report.notes:
         yield from wrapped(f"note: {note}", columns, 0, 2)
@@ -247,9 +248,9 @@ def _best_lines(report: Report, columns: int) -> Iterator[str]:
     rows = []
     for place, row in enumerate(report.best, 1):
         cells = [str(place), *(str(getattr(row, name)) for name in PARAMETERS[:-1])]
-        cells += [_values(row.threads), f"{row.cost:.1f}"]
+        cells += [_values(row.threads), number(row.cost)]
         if report.carver is not None:
-            cells.append(f"{row.priority:.1f}" if row.priority is not None else row.refused or "-")
+            cells.append(number(row.priority) if row.priority is not None else row.refused or "-")
         rows.append(cells)
     yield from table(titles, rows, columns)
     yield ""
@@ -263,8 +264,8 @@ def _values(values: list[int]) -> str:
 def _carver_lines(report: Report, standing: Standing, columns: int) -> Iterator[str]:
     text = f"carver: {report.policy} on {report.device}; {number(standing.ranked)} priced"
     if standing.ranked:
-        best = f"the best, {standing.best:.1f}, of {number(standing.tied)}"
-        text += f", {_distinct(standing, 'priority')}, {best}"
+        whose = f"is shared by {number(standing.tied)}" if standing.tied > 1 else "is of one alone"
+        text += f", {_distinct(standing, 'priority')}; the best, {number(standing.best)}, {whose}"
     for reason, count in standing.refused.items():
         text += f"; {number(count)} refused for {reason}"
     yield from wrapped(text, columns, 0, 2)
@@ -300,11 +301,11 @@ def _why(report: Report) -> str:
     if not standing.ranked:
         return f"carver's model refuses all {number(report.legal)} legal configurations"
     if report.verdict == RANKED:
-        return f"one configuration has the best {what}, {standing.best:.1f}"
+        return f"one configuration has the best {what}, {number(standing.best)}"
     among = "; ".join(f"{name} {_values(values)}" for name, values in standing.tied_values.items())
     unseen = "".join(f"; any {name}" for name in report.carried)
     return (
-        f"{number(standing.tied)} of {number(standing.ranked)} share the best {what}, {standing.best:.1f} "
+        f"{number(standing.tied)} of {number(standing.ranked)} share the best {what}, {number(standing.best)} "
         f"({among}{unseen}); only measuring tells them apart"
     )
 
@@ -389,7 +390,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"spaces": plain} if args.mode == "all" else plain[0], indent=1, allow_nan=False))
     elif written is not None:
         print(written)
-    # The three spaces of the note are an exhibit: two of them are not worth searching by design.
+    # The three spaces of the notes are an exhibit: two of them are not worth searching by design.
     return 0 if args.mode == "all" or reports[0].is_worth_searching else 1
 
 
