@@ -64,12 +64,13 @@ class Side:
         self.fold: dict[str, Callable] = {
             **{"add": tirx.add, "sub": tirx.subtract, "mul": tirx.multiply, "tdiv": tirx.truncdiv},
             **{"tmod": tirx.truncmod, "fdiv": tirx.floordiv, "fmod": tirx.floormod, "min": tirx.min, "max": tirx.max},
+            # Not with Python's operators: these turn a comparison of a Var with a SizeVar around.
             "eq": lambda a, b: ffi._OpEQ(a, b, None),
             "ne": lambda a, b: ffi._OpNE(a, b, None),
-            "lt": lambda a, b: a < b,
-            "le": lambda a, b: a <= b,
-            "gt": lambda a, b: a > b,
-            "ge": lambda a, b: a >= b,
+            "lt": lambda a, b: ffi._OpLT(a, b, None),
+            "le": lambda a, b: ffi._OpLE(a, b, None),
+            "gt": lambda a, b: ffi._OpGT(a, b, None),
+            "ge": lambda a, b: ffi._OpGE(a, b, None),
             "and": lambda a, b: ffi._OpAnd(a, b, None),
             "or": lambda a, b: ffi._OpOr(a, b, None),
             "not": lambda a: tirx.IntImm("bool", int(not a.value)) if isinstance(a, tirx.IntImm) else tirx.Not(a),
