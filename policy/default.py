@@ -677,9 +677,8 @@ class DefaultPolicy:
         every axis has its last step."""
         can_grow = [name for name in positions if positions[name] + 1 < len(all_steps[name])]
         grown = [{**positions, name: positions[name] + 1} for name in can_grow]
-        if len(grown) < 2:
-            return grown[0] if grown else None
-        return max(grown, key=lambda candidate: score(_steps_at(all_steps, candidate)))
+        # A lone axis is scored too: that fails where an input is read at one place, as in carver.
+        return max(grown, key=lambda candidate: score(_steps_at(all_steps, candidate)), default=None)
 
     def _read_time(self, node: PrimFuncNode, tile: list[int], bandwidth: int) -> float:
         """Elements that a node reads for a tile, over the bandwidth: kept, for threads' shares come up again."""

@@ -305,3 +305,14 @@ def test_a_device_without_tensor_instructions(monkeypatch):
     policy = TensorCorePolicy.from_output_nodes([OutputNode(node)], arch=get_arch("mi300x"))
     with pytest.raises(NotImplementedError, match="no tensor instructions of CDNA devices"):
         policy.emit_config(1)
+
+
+def test_a_lone_reduction_axis_is_scored_before_it_grows(arch):
+    """An input read at one place has no extent to coalesce. Only growing the steps asks: found by fuzzing (7403)."""
+    G = te.placeholder((1,), name="G", dtype="float16")
+    Q = te.compute((), lambda: G[1], name="Q")
+    k = te.reduce_axis((0, 2), name="k")
+    B = te.compute((1,), lambda i: te.sum(Q(), k), name="B")
+    policy = TensorCorePolicy.from_prim_func(te.create_prim_func([G, B]), arch=arch, tags={})
+    with pytest.raises(IndexError, match="no extent to coalesce"):
+        policy.emit_config(1)
