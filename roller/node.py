@@ -657,8 +657,8 @@ class PrimFuncNode(Node):
             return clip
         rank, positions, limits = places.rank(buffer.name), places.plain(buffer.name), self._limits_of(limit)
         if limit is buffer and places.is_taken_from_between(buffer.name):
-            # That of a stage in between stays as it is.
-            limits = (LARGEST_CONSTANT,) * rank
+            # That of a stage in between stays as it is, however large.
+            limits = (math.inf,) * rank
         if limits is None:
             return clip
         clip.limits = limits[len(limits) - rank :] if align_last and len(limits) > rank else limits
@@ -691,7 +691,8 @@ class PrimFuncNode(Node):
                 "whose shape carver would clip it by"
             )
         if clip.limits is not None:
-            if region and max(region) > LARGEST_CONSTANT and not regions.places.is_taken_from_between(limit.name):
+            is_clipped = limit is not clip.buffer or not regions.places.is_taken_from_between(limit.name)
+            if region and max(region) > LARGEST_CONSTANT and is_clipped:
                 _check_constants(region, limit)
             return [extent if extent <= most else most for extent, most in zip(region, clip.limits)]
         # Variable extents: TVM's own comparison decides, and raises where it cannot.
@@ -895,8 +896,8 @@ class Clip:
     buffer: Buffer
     limit: Buffer | None
     align_last: bool = False
-    limits: Sequence[int] | None = None
-    pairs: list[tuple[int, int]] | None = None
+    limits: Sequence[float] | None = None
+    pairs: list[tuple[int, float]] | None = None
 
 
 @dataclass

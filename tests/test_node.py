@@ -228,3 +228,14 @@ def test_a_stage_read_at_places_of_which_one_is_not_known_is_refused():
     node = PrimFuncNode(te.create_prim_func([E, Z]))
     with pytest.raises(CarverError, match="the stage 'Z' comes after the tiled one"):
         node.propagate_outputs([1])
+
+
+def test_an_output_region_larger_than_any_constant_is_refused():
+    """The tile has fewer axes than the output, so its last one is not bounded: as in carver (fuzzing, seed 7502)."""
+    B = te.placeholder((1,), name="B", dtype="float16")
+    T = te.compute((2,), lambda i: B[i], name="T")
+    C = te.compute((2,), lambda i: T[i], name="C")
+    node = PrimFuncNode(te.create_prim_func([B, C], index_dtype_override="int64"))
+    assert node.propagate_inputs([]) == [[2**64 - 1]]
+    with pytest.raises(CarverError, match="the region of 'B' has an extent of 18446744073709551615"):
+        node.propagate_outputs([])
