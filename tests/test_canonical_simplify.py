@@ -600,3 +600,13 @@ def test_a_truncated_remainder_in_a_comparison_is_simplified_wrongly_as_in_tvm()
     analyzer.bind(p, tir.Range.from_min_extent(-4, 9))
     analyzer.bind(q, tir.Range.from_min_extent(-3, 7))
     assert show(analyzer.canonical_simplify(tir.LT(tir.Mod(q, tir.IntImm("int32", 2)), p * 2))) == "(0 < p)"
+
+
+@pytest.mark.parametrize("branches", [(0, 0), (0, 1)])
+def test_a_condition_that_analysis_fails_on_fails_before_constants_too(branches):
+    """The real one negates -2**31, which int32 does not hold: found by fuzzing (seed 7611)."""
+    z = tir.Var("z")
+    condition = tir.GE(tir.Mod(z, tir.IntImm("int32", -(2**31))), tir.IntImm("int32", 0))
+    choice = tir.Call("int32", "tirx.if_then_else", (condition, *(tir.IntImm("int32", b) for b in branches)))
+    with pytest.raises(tir.TirError):
+        Analyzer().canonical_simplify(choice)

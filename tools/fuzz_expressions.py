@@ -180,8 +180,9 @@ class Side:
     def answers(self, case: dict) -> list:
         """One answer per question; an error is an answer."""
         env = self.variables(case)
+        prepare = self.prepare_map if "iters" in case else self.prepare_scalar
         try:
-            ask = self.prepare_map(case, env) if "iters" in case else self.prepare_scalar(case, env)
+            ask = prepare(case, env)
         except Exception as error:
             return [self.failure(error)] * len(case["queries"])
         found = []
@@ -190,6 +191,7 @@ class Side:
                 found.append(ask(query))
             except Exception as error:
                 found.append(self.failure(error))
+                ask = prepare(case, env)  # TVM leaves an analyzer that has thrown halfway through
         return found
 
     def failure(self, error: Exception) -> list:
