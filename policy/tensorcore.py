@@ -17,7 +17,7 @@ from ..roller.node import PrimFuncNode, shape_product
 from ..roller.rasterization import NoRasterization, Rasterization, Rasterization2DColumn
 from ..roller.tir.dtypes import DataType
 from .common import NoTransaction, coalesced_factor, factorize, get_all_factors
-from .default import DefaultPolicy, _positions_of, _steps_at
+from .default import DefaultPolicy, NoExtent, _positions_of, _steps_at
 
 if TYPE_CHECKING:
     from ..roller.tir.stmt import PrimFunc
@@ -191,7 +191,10 @@ class TensorCorePolicy(DefaultPolicy):
             instructions = self.arch.get_avaliable_tensorintrin_shapes()
             if not any(block_m >= m and block_n >= n for m, n in instructions):
                 return False
-            if any(extent % step for step, extent in zip(tile, node.get_space_dim())):
+            space = node.get_space_dim()
+            if 0 in tile[: len(space)]:
+                raise NoExtent(f"the tile {tile} of {node.name!r} has no elements: another output is much smaller")
+            if any(extent % step for step, extent in zip(tile, space)):
                 return False
         return super().check_tile_shape_isvalid(td)
 

@@ -316,3 +316,14 @@ def test_a_lone_reduction_axis_is_scored_before_it_grows(arch):
     policy = TensorCorePolicy.from_prim_func(te.create_prim_func([G, B]), arch=arch, tags={})
     with pytest.raises(IndexError, match="no extent to coalesce"):
         policy.emit_config(1)
+
+
+def test_a_tile_without_elements_is_refused():
+    """Tiles of other outputs are scaled by the ratio of their extents, down to 0: found by fuzzing (seed 7706)."""
+    output = OutputNode(product_node(2, {"tensorcore_config": [0, 1]}))
+    policy = TensorCorePolicy.from_output_nodes([output], arch=CUDA("a100"))
+    [node] = policy.ordered_nodes
+    td = policy.compute_tile_dict([64, 64], {node: {"k": 16}})
+    td.tile_map[node], node._space_dim = [16, 16, 0], [64, 64, 3]  # as with a third axis
+    with pytest.raises(CarverError, match="has no elements"):
+        policy.check_tile_shape_isvalid(td)
