@@ -383,7 +383,7 @@ def test_carver_is_not_asked_about_too_many(capsys, monkeypatch):
 def test_progress_on_a_terminal_after_two_seconds(capsys, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(space_command.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(space_command.sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     said = []
     with space_command.progress(20000) as show:
         for clock[0], looked_at in [(1.0, 4096), (2.5, 8192), (2.6, 12288), (2.8, 16384)]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -37,6 +38,24 @@ def width_of(args: argparse.Namespace) -> int:
         return args.width
     columns = shutil.get_terminal_size((100, 24)).columns
     return min(max(columns, NARROWEST), WIDEST)
+
+
+@contextlib.contextmanager
+def status_line() -> Iterator[Callable[[str], None]]:
+    """Calls of the given function show a line on stderr, on a terminal and nowhere else; at the end it is wiped out."""
+    is_shown = False
+
+    def put(text: str) -> None:
+        nonlocal is_shown
+        if sys.stderr.isatty():
+            is_shown = True
+            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield put
+    finally:
+        if is_shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def can_draw(stream: TextIO | None = None) -> bool:

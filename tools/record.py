@@ -34,6 +34,7 @@ from typing import Any
 
 from ..arch.errors import CarverError
 from . import recording
+from .display import status_line
 
 TILELANG = "0.1.15"
 PYTHON_HELP = f"an interpreter with tilelang=={TILELANG} (or $CARVER_REAL_PYTHON)"
@@ -207,19 +208,9 @@ class RealCarver:
 @contextlib.contextmanager
 def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
     """Calls of the given function show how far we are, on a terminal and nowhere else."""
-    shown = sys.stderr.isatty()
     started = time.monotonic()
-
-    def show(done: int) -> None:
-        if shown:
-            passed = time.monotonic() - started
-            print(f"\r{what} {done}/{total}  {passed:.0f} s\x1b[K", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield show
-    finally:
-        if shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    with status_line() as put:
+        yield lambda done: put(f"{what} {done}/{total}  {time.monotonic() - started:.0f} s")
 
 
 def default_python(given: str | None) -> str:

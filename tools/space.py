@@ -25,7 +25,6 @@ import json
 import math
 import os
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -35,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 from ..arch.errors import CarverError, shown
 from . import recording, space_files
 from .agreement import Agreement, agreement
-from .display import Column, add_width, number, plural, table, width_of, wrapped
+from .display import Column, add_width, number, plural, status_line, table, width_of, wrapped
 from .options import DEVICE_FIGURES, DTYPE_HELP, LARGEST, add_device, device_of, dtype, size
 from .space_rules import (
     GRANULE,
@@ -578,16 +577,13 @@ def _write(args: argparse.Namespace, survey: Survey, device: Any) -> str:
 @contextlib.contextmanager
 def progress(total: int) -> Iterator[Show]:
     """Calls of the given function show how far we are: on a terminal, after two seconds, a few times a second."""
-    due, is_shown = time.monotonic() + 2, False
+    due = time.monotonic() + 2
+    with status_line() as put:
 
-    def show(looked_at: int) -> None:
-        nonlocal due, is_shown
-        if sys.stderr.isatty() and time.monotonic() > due:
-            due, is_shown = time.monotonic() + 0.2, True
-            print(f"\r{number(looked_at)} of {number(total)} looked at\x1b[K", end="", file=sys.stderr, flush=True)
+        def show(looked_at: int) -> None:
+            nonlocal due
+            if time.monotonic() > due:
+                due = time.monotonic() + 0.2
+                put(f"{number(looked_at)} of {number(total)} looked at")
 
-    try:
         yield show
-    finally:
-        if is_shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
