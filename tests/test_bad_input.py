@@ -210,6 +210,7 @@ def test_ascii_terminals_and_missing_environment() -> None:
 def test_interruption() -> None:
     code = (
         "import os, signal, sys, time; from carver.tools import cli, devices\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background jobs ignore it
         "devices.run = lambda args: (os.kill(os.getpid(), signal.SIGINT), time.sleep(5))\n"
         "sys.exit(cli.main(['devices']))"
     )

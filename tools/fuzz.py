@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import importlib.util
 import json
 import logging
@@ -201,7 +202,7 @@ class Task:
 
 def run_task(sides: BothSides, task: Task, shrinking: float) -> Result:
     if task.kind == "expression":
-        return run_expressions(sides, task)
+        return run_expressions(sides, task, shrinking)
     if task.given:
         case = json.loads(task.given)
     else:
@@ -237,7 +238,7 @@ def is_random(case: dict) -> bool:
     return computation.get("workload") == "random_program" or computation.get("graph") == "random_graph"
 
 
-def run_expressions(sides: BothSides, task: Task) -> Result:
+def run_expressions(sides: BothSides, task: Task, shrinking: float = 60.0) -> Result:
     """A stretch of expressions, in one message to the real side; one by one when that crashes."""
     result = Result("expression")
     if task.given:
@@ -264,11 +265,16 @@ def run_expressions(sides: BothSides, task: Task) -> Result:
         outcome, drifts = fuzz_expressions.compare(case, ours, single)
         count(result, case, outcome)
         if outcome in FAILURES:
-            smaller, tried = fuzz_expressions.shrink(case, lambda c: ask_expression(sides, c)[0] == outcome)
-            found = ask_expression(sides, smaller)[1]
+            fails = functools.partial(ends_so, sides, outcome)
+            smaller, tried = fuzz_expressions.shrink(case, fails, seconds=shrinking)
+            found = ask_expression(sides, smaller)[1] if tried else drifts
             result.failures.append(Failure(case["id"], outcome, drifts, case, smaller, found, tried))
     result.seconds = (reply.get("seconds", 0.0), port_seconds)
     return result
+
+
+def ends_so(sides: BothSides, outcome: str, case: dict) -> bool:
+    return ask_expression(sides, case)[0] == outcome
 
 
 def ask_expression(sides: BothSides, case: dict) -> tuple[str, list[str]]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
@@ -891,14 +892,17 @@ class MapDrawing:
 # Shrinking
 
 
-def shrink(case: dict, fails: Callable[[dict], bool], attempts: int = 400) -> tuple[dict, int]:
-    """The smallest failing case found, greedily, and the number of cases tried."""
+def shrink(
+    case: dict, fails: Callable[[dict], bool], attempts: int = 400, seconds: float = 60.0
+) -> tuple[dict, int]:
+    """The smallest failing case found in that time, greedily, and the number of cases tried."""
     tried = 0
+    deadline = time.monotonic() + seconds
     improved = True
     while improved:
         improved = False
         for candidate in candidates(case):
-            if tried >= attempts:
+            if tried >= attempts or time.monotonic() >= deadline:
                 return case, tried
             if measure(candidate) >= measure(case):
                 continue
