@@ -15,7 +15,6 @@ This file is loaded by `real_carver.py` on the real side too, and imports what i
 from __future__ import annotations
 
 import copy
-import json
 import time
 from collections.abc import Callable, Iterator
 from random import Random
@@ -321,58 +320,12 @@ def compare(case: dict, ours: Any, reply: dict) -> tuple[str, list[str]]:
     if faults:
         return "fault", faults
     lines = []
-    gave_up = True
     for query, before, after in zip(case["queries"], real, ours):
         if not same(query, before, after):
             lines.append(f"{query[0]} {', '.join(map(show, query[1:]))}: {show(before)} -> {show(after)}")
-            gave_up = gave_up and solver_gave_up(case, query, before)
     if lines:
-        return ("gave up" if gave_up else "differ"), lines
+        return "differ", lines
     return ("refused" if all(answer == ["error"] for answer in real) else "equal"), []
-
-
-def solver_gave_up(case: dict, query: list, real: Any, tries: int = 200) -> bool:
-    """Whether the sides differ only because the real one's solver ran out of its budget.
-
-    TVM gives Z3 10,000 steps; what it cannot prove in these counts as not proved. The port's decision procedure has no
-    such end and cannot know Z3's. It gave up if the port gives the real answer once its own prover gives up too, at
-    some of the questions that it answered with yes. Giving up leads to new questions: the sets grow one at a time.
-    """
-    case = {**case, "queries": [query]}
-    todo: list[frozenset[str]] = [frozenset()]
-    seen = set(todo)
-    while todo and tries:
-        tries -= 1
-        given_up = todo.pop(0)
-        answers, proved = answers_without(case, given_up)
-        if same(query, real, answers[0]):
-            return True
-        for larger in (given_up | {*proved}, *(given_up | {question} for question in proved)):
-            if larger not in seen:
-                seen.add(larger)
-                todo.append(larger)
-    return False
-
-
-def answers_without(case: dict, given_up: frozenset[str]) -> tuple[list, list[str]]:
-    """The port's answers when its prover gives up at these questions; and the questions that it answered with yes."""
-    from carver.roller.tir.arith.prover import Prover
-
-    original = Prover.can_prove
-    proved: dict[str, None] = {}
-
-    def can_prove(prover: Any, condition: Any) -> bool:
-        question = str(condition)
-        if question in given_up or not original(prover, condition):
-            return False
-        proved[question] = None
-        return True
-
-    Prover.can_prove = can_prove
-    try:
-        return json.loads(json.dumps(port_answers(case))), list(proved)
-    finally:
-        Prover.can_prove = original
 
 
 def same(query: list, real: Any, ours: Any) -> bool:
@@ -766,7 +719,7 @@ class MapDrawing:
             if r.random() < 0.06:
                 e = ["add", e, self.k(r.choice((-1, 1, 2, 4, 3)))]
             parts.append((e, extent))
-        # Splits of splits of symbolic extents are what Z3 gives up on; see `solver_gave_up`.
+        # Splits of splits of symbolic extents are what Z3 gives up on; see `SOLVER_STEPS` of fuzz.py.
         for _ in range(r.choice((0, 1, 1, 2) if self.symbolic else (0, 1, 2, 2, 3, 4, 5))):
             self.disturb(parts)
         if self.symbolic and r.random() < 0.1:
@@ -892,9 +845,7 @@ class MapDrawing:
 # Shrinking
 
 
-def shrink(
-    case: dict, fails: Callable[[dict], bool], attempts: int = 400, seconds: float = 60.0
-) -> tuple[dict, int]:
+def shrink(case: dict, fails: Callable[[dict], bool], attempts: int = 400, seconds: float = 60.0) -> tuple[dict, int]:
     """The smallest failing case found in that time, greedily, and the number of cases tried."""
     tried = 0
     deadline = time.monotonic() + seconds

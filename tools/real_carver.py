@@ -1,6 +1,6 @@
 """Run the real carver on cases. Stand-alone: started in an interpreter that has tilelang, never imported by the port.
 
-    PYTHON real_carver.py [--workloads FILE] [--limit SECONDS] [--plain]
+    PYTHON real_carver.py [--workloads FILE] [--limit SECONDS] [--plain] [--solver-steps N]
 
 Cases come as JSON lines on standard input, answers go as JSON lines to standard output, in the same order. The first
 line out describes the interpreter (tilelang's version, a digest of the installed wheel, python). An answer is
@@ -208,6 +208,7 @@ def main() -> int:
     parser.add_argument("--workloads", type=Path, help="the file of workloads (default: fixtures/workloads.py)")
     parser.add_argument("--limit", type=float, default=0.0, help="seconds a case may take; 0: no limit")
     parser.add_argument("--plain", action="store_true", help="time the calls, record nothing")
+    parser.add_argument("--solver-steps", type=int, default=0, help="steps of Z3 for a proof; 0: as TVM has it (10000)")
     options = parser.parse_args()
 
     # Answers have standard output to themselves: whatever else prints (TVM's C++ side included) goes to stderr.
@@ -218,6 +219,8 @@ def main() -> int:
     cases = load_beside("cases")
     backend = real_backend(cases, options.workloads)
     expressions = Expressions()
+    if options.solver_steps:
+        load_beside("z3_budget").raise_budget(options.solver_steps)
     print(json.dumps(describe()), file=out, flush=True)
     gc.collect()
     gc.freeze()  # what was imported need not be looked through again

@@ -81,11 +81,19 @@ class RealCarver:
     # A long call into C++ cannot be interrupted from within: after this many seconds over the limit we kill it.
     GRACE = 20.0
 
-    def __init__(self, python: str, limit: float = 0.0, watch: bool = True, workloads: Path | None = None) -> None:
+    def __init__(
+        self,
+        python: str,
+        limit: float = 0.0,
+        watch: bool = True,
+        workloads: Path | None = None,
+        solver_steps: int = 0,  # 0: as TVM has it
+    ) -> None:
         self.python = python
         self.limit = limit
         self.watch = watch
         self.workloads = workloads
+        self.solver_steps = solver_steps
         self.about: dict = {}
         self._process: subprocess.Popen | None = None
         self._lines: queue.Queue = queue.Queue()
@@ -103,6 +111,8 @@ class RealCarver:
         command = [self.python, str(SCRIPT), "--limit", str(self.limit)]
         if not self.watch:
             command.append("--plain")
+        if self.solver_steps:
+            command += ["--solver-steps", str(self.solver_steps)]
         if self.workloads is not None:
             command += ["--workloads", str(self.workloads)]
         # Nothing of our own environment must reach its imports.
