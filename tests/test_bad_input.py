@@ -33,19 +33,11 @@ from carver.roller.tir.schedule import Schedule
 from carver.roller.utils import get_roller_hints_from_func, get_roller_hints_from_output_nodes
 from carver.tools import recording
 from carver.tools.cli import main
+from command_line import command
 
 A100 = CUDA("a100")
 MATMUL = ["recommend", "matmul", "--M", "64", "--N", "64", "--K", "64", "--arch", "a100"]
 CONV = ["recommend", "conv", *"--N 1 --C 8 --H 8 --W 8 --F 8 --arch a100".split()]
-
-
-def command(capsys, *arguments: str) -> tuple[int, str, str]:
-    try:
-        code = main(list(arguments))
-    except SystemExit as stop:  # argparse
-        code = stop.code
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def refusal(action) -> str:

@@ -9,39 +9,28 @@ from pathlib import Path
 import pytest
 from carver.arch import CUDA, catalogue
 from carver.roller.template import FlashAttentionTemplate, MatmulTemplate
-from carver.tools.cli import COMMANDS, HelpFormatter, main
+from carver.tools.cli import COMMANDS, HelpFormatter
 from carver.tools.options import TEMPLATES
 from carver.tools.search import padded_sizes, search_template
+from command_line import command
 
 MATMUL = ["recommend", "matmul", "--M", "1024", "--N", "1024", "--K", "1024"]
 
 
-def run(capsys, *arguments):
-    """Exit code, stdout, stderr."""
-    try:
-        code = main(list(arguments))
-    except SystemExit as stop:  # argparse
-        code = stop.code
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
 def test_hints_of_a_matmul(capsys):
     # The figures are those of the recording of this case (fixtures), the layout is ours.
-    code, out, err = run(capsys, *MATMUL, "--arch", "a100", "--topk", "2")
+    code, out, err = command(capsys, *MATMUL, "--arch", "a100", "--topk", "2")
     assert (code, err) == (0, "")
     first, header, one, two = out.splitlines()
     assert first.startswith("TensorCorePolicy on sm_80, 108 cores, 49152 B shared memory per block")
     assert first.endswith("97 tiles visited")
     assert header.split()[:5] == ["#", "tile", "block", "warp", "rstep"]
-    assert one.split() == (
-        "1 64x64 64x64 32x32 32 2 A_reindex:8,B_reindex:8 270336 16384 4 1 270337".split()
-    )
+    assert one.split() == ("1 64x64 64x64 32x32 32 2 A_reindex:8,B_reindex:8 270336 16384 4 1 270337".split())
     assert two.split()[1] == "32x128"
 
 
 def test_json_has_the_same_figures(capsys):
-    code, out, _ = run(capsys, *MATMUL, "--arch", "a100", "--topk", "1", "--json")
+    code, out, _ = command(capsys, *MATMUL, "--arch", "a100", "--topk", "1", "--json")
     answer = json.loads(out)
     assert code == 0
     assert (answer["policy"], answer["visited"], answer["stopped"]) == ("TensorCorePolicy", 97, "exhausted")
@@ -75,7 +64,7 @@ def test_watched_graph_search_is_the_search():
 
 
 def test_no_hint_says_why_and_what_helps(capsys):
-    code, out, _ = run(capsys, "recommend", "matmul", "--M", "2048", "--N", "7133", "--K", "2048", "--arch", "a100")
+    code, out, _ = command(capsys, "recommend", "matmul", "--M", "2048", "--N", "7133", "--K", "2048", "--arch", "a100")
     assert code == 1
     assert out.splitlines()[-1] == (
         "no hint: tensor-core path chosen, but no visited tile with at least 16 rows and columns divides 2048x7133; "
@@ -92,14 +81,14 @@ def test_no_hint_says_why_and_what_helps(capsys):
     ],
 )
 def test_cuda_core_hints_say_why(capsys, arguments, reason):
-    code, out, _ = run(capsys, *MATMUL, "--arch", "a100", *arguments, "--topk", "1")
+    code, out, _ = command(capsys, *MATMUL, "--arch", "a100", *arguments, "--topk", "1")
     assert code == 0
     assert out.startswith("DefaultPolicy on ")
     assert out.splitlines()[-1] == f"no tensor cores: {reason}"
 
 
 def test_figures_can_be_overridden(capsys):
-    _, out, _ = run(
+    _, out, _ = command(
         capsys, *MATMUL, "--arch", "a100", "--smem-cap", "optin", "--cores", "20", "--l2", "0", "--topk", "1"
     )
     assert "sm_80, 20 cores, 166912 B shared memory per block, 0 B L2" in out
@@ -129,7 +118,7 @@ def test_figures_can_be_overridden(capsys):
     ],
 )
 def test_bad_input_is_one_line(capsys, arguments, message):
-    code, out, err = run(capsys, *arguments)
+    code, out, err = command(capsys, *arguments)
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1 and len(err) < 400
@@ -137,29 +126,29 @@ def test_bad_input_is_one_line(capsys, arguments, message):
 
 def test_no_device(capsys, monkeypatch):
     monkeypatch.delenv("CARVER_ARCH", raising=False)
-    code, _, err = run(capsys, *MATMUL)
+    code, _, err = command(capsys, *MATMUL)
     assert code == 2
     assert err == "carver: no device: give --arch NAME, or set CARVER_ARCH (carver devices lists the names)\n"
 
 
 def test_device_from_the_environment(capsys, monkeypatch):
     monkeypatch.setenv("CARVER_ARCH", "a100")
-    assert run(capsys, *MATMUL, "--topk", "1") == run(capsys, *MATMUL, "--topk", "1", "--arch", "a100")
+    assert command(capsys, *MATMUL, "--topk", "1") == command(capsys, *MATMUL, "--topk", "1", "--arch", "a100")
 
 
 def test_bias_fails_as_in_carver(capsys):
-    code, _, err = run(capsys, *MATMUL, "--arch", "a100", "--with-bias")
+    code, _, err = command(capsys, *MATMUL, "--arch", "a100", "--with-bias")
     assert code == 2
     assert "Bias" in err and err.count("\n") == 1
 
 
 def test_devices(capsys):
-    code, out, _ = run(capsys, "devices")
+    code, out, _ = command(capsys, "devices")
     lines = out.splitlines()
     assert code == 0 and len(lines) >= 36
     (h100,) = [line.split() for line in lines if line.startswith("h100 ")]
     assert h100[:7] == ["h100", "sm_90", "132", "48", "227", "50", "32"]
-    code, out, _ = run(capsys, "devices", "h100", "--json")
+    code, out, _ = command(capsys, "devices", "h100", "--json")
     assert json.loads(out)[0]["l2_cache_size_bytes"] == 52428800
 
 
@@ -168,7 +157,7 @@ def test_the_prose_of_every_help_fits(capsys, monkeypatch, columns):
     """Examples are for copying: they stay in one line."""
     monkeypatch.setenv("COLUMNS", str(columns))
     for name, (module_name, _) in COMMANDS.items():
-        code, out, _ = run(capsys, name, "--help")
+        code, out, _ = command(capsys, name, "--help")
         assert code == 0
         doc = importlib.import_module(f"carver.tools.{module_name}").__doc__.strip()
         text = HelpFormatter("carver")._fill_text(doc, columns - 2, "")
@@ -179,31 +168,31 @@ def test_the_prose_of_every_help_fits(capsys, monkeypatch, columns):
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_devices_fit_and_lose_no_name(capsys, columns):
-    code, out, _ = run(capsys, "devices", "--width", str(columns))
+    code, out, _ = command(capsys, "devices", "--width", str(columns))
     assert code == 0 and max(map(len, out.splitlines())) <= columns
     text = " ".join(out.split())
     assert all(name in text for row in catalogue.DEVICES for name in (row.name, *row.aliases) if " " not in name)
     note = "RDNA (gfx11, gfx12): carver's model takes the L2 as 0 (PORTING.md)"
     assert out.splitlines()[-1] == note
-    _, out, _ = run(capsys, "devices", "h100", "8060s", "--width", str(columns))
+    _, out, _ = command(capsys, "devices", "h100", "8060s", "--width", str(columns))
     assert note in out.splitlines() and max(map(len, out.splitlines())) <= columns
-    assert "RDNA" not in run(capsys, "devices", "h100")[1]
+    assert "RDNA" not in command(capsys, "devices", "h100")[1]
 
 
 def test_help_has_an_example(capsys):
-    code, out, _ = run(capsys, "--help")
+    code, out, _ = command(capsys, "--help")
     assert code == 0
     for name in COMMANDS:
         assert f"  {name} " in out
-        code, text, _ = run(capsys, name, "--help")
+        code, text, _ = command(capsys, name, "--help")
         assert code == 0 and "carver" in text
-    code, out, _ = run(capsys, "recommend", "conv", "--help")
+    code, out, _ = command(capsys, "recommend", "conv", "--help")
     assert "example:\n  carver recommend conv --N 128" in out
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
 def test_the_examples_of_recommend_give_hints(capsys, template):
-    code, out, err = run(capsys, "recommend", *template.example.split(), "--topk", "1")
+    code, out, err = command(capsys, "recommend", *template.example.split(), "--topk", "1")
     assert (code, err) == (0, "")
     assert any(line.startswith("1  ") for line in out.splitlines())
 
@@ -211,7 +200,7 @@ def test_the_examples_of_recommend_give_hints(capsys, template):
 @pytest.mark.parametrize("name, arch", [("mi100", "gfx908"), ("mi300x", "gfx942"), ("mi355x", "gfx950")])
 def test_a_device_whose_matrix_cores_carver_does_not_use(capsys, name, arch):
     for dtype in "float16", "float32":
-        code, out, _ = run(capsys, *MATMUL, "--arch", name, "--accum-dtype", dtype, "--topk", "1")
+        code, out, _ = command(capsys, *MATMUL, "--arch", name, "--accum-dtype", dtype, "--topk", "1")
         assert code == 0 and out.startswith(f"DefaultPolicy on {arch}, ")
         why = f"carver does not tensorize on {arch}, of AMD only on RDNA 3 and 4"
         assert out.splitlines()[-1] == f"no tensor cores: {why}"

@@ -15,23 +15,18 @@ from carver.arch import CUDA, CarverError, get_arch
 from carver.roller.template import MatmulTemplate
 from carver.tools import cost_model
 from carver.tools.agreement import Agreement
-from carver.tools.cli import main
 from carver.tools.cost_model import Gemm, closed_traffic, price, propagated_traffic, rank, shared_memory
 from carver.tools.cost_model_port import compare
 from carver.tools.search import search_template
 from carver.tools.trace import Visit
+from command_line import command
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTE = Gemm(4096, 4096, 4096, 232448, 132)
 
 
-def command(capsys, *arguments: str) -> tuple[int, str, str]:
-    try:
-        code = main(["cost-model", *arguments])
-    except SystemExit as stop:  # argparse
-        code = stop.code
-    out, err = capsys.readouterr()
-    return code, out, err
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    return command(capsys, "cost-model", *arguments)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -69,25 +64,25 @@ def test_ties_come_in_the_order_of_the_candidates() -> None:
 
 
 def test_the_command_prints_the_note(capsys) -> None:
-    code, out, err = command(capsys, "--width", "100")
+    code, out, err = run(capsys, "--width", "100")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[2] == "729 candidates: 154 valid, 453 rejected on shared memory, 122 rejected on registers"
     assert lines[3] == "48 distinct priorities, 8 tied at the top"
     assert lines[5].split() == "1 128 256 16 1644.2 12.0 1 4 6.58e+09 regs".split()
     assert len(lines) == 5 + 8
-    assert command(capsys, "--topk", "1000", "--width", "100")[1].count("\n") == 5 + 154
+    assert run(capsys, "--topk", "1000", "--width", "100")[1].count("\n") == 5 + 154
 
 
 def test_it_fits_a_terminal_of_80_columns(capsys) -> None:
     for mode in ([], ["--self-test"], ["--against-port"]):
-        _, out, _ = command(capsys, *mode, "--width", "80")
+        _, out, _ = run(capsys, *mode, "--width", "80")
         assert max(map(len, out.splitlines())) <= 80
 
 
 def test_a_row_of_pairs_adds_up_at_80_columns(capsys) -> None:
     """What is opposite in parts of all may be left out there, a kind of tie may not."""
-    _, out, _ = command(capsys, "--against-port", "--width", "80")
+    _, out, _ = run(capsys, "--against-port", "--width", "80")
     assert all(len(line) <= 80 for line in out.splitlines())
     rows = out.partition("model, with")[2].partition("\n\n")[0].splitlines()[1:]
     counts = [[int(cell.replace(",", "")) for cell in re.findall(r"(?<= )[0-9,]+(?= |$)", row[15:])] for row in rows]
@@ -148,7 +143,7 @@ def test_waves_are_rounded_up() -> None:
 
 
 def test_self_test_on_the_note(capsys) -> None:
-    code, out, err = command(capsys, "--self-test")
+    code, out, err = run(capsys, "--self-test")
     assert (code, err) == (0, "")
     header, *rows, verdict = out.splitlines()
     assert header.split() == "block_M block_N block_K closed MB port MB rel. error".split()
@@ -178,10 +173,10 @@ def test_self_test_finds_a_wrong_byte(capsys, monkeypatch, wrong) -> None:
     """One byte of one candidate, which no column shows."""
     true = closed_traffic
     monkeypatch.setattr(cost_model, "closed_traffic", lambda gemm, b: true(gemm, b) + wrong * (b == (64, 64, 64)))
-    code, out, _ = command(capsys, "--self-test")
+    code, out, _ = run(capsys, "--self-test")
     assert code == 1
     assert out.splitlines()[-1] == "729 candidates: 1 differ, largest relative error 2.31e-10"
-    code, out, _ = command(capsys, "--self-test", "--json")
+    code, out, _ = run(capsys, "--self-test", "--json")
     assert code == 1
     answer = json.loads(out)
     [row] = [row for row in answer["rows"] if row["error"] != 0]
@@ -214,7 +209,7 @@ def test_self_test_finds_a_wrong_byte(capsys, monkeypatch, wrong) -> None:
     ],
 )
 def test_devices(capsys, arguments, device, valid) -> None:
-    code, out, _ = command(capsys, *arguments.split(), "--width", "1000")
+    code, out, _ = run(capsys, *arguments.split(), "--width", "1000")
     head, counts, *_ = out.splitlines()
     assert code == 0
     assert head == f"C[4096, 4096] = A[4096, 4096] x B[4096, 4096], float16, sums of 32 bits; {device}"
@@ -240,14 +235,14 @@ def test_the_default_device_is_an_h100_that_opts_in() -> None:
     ],
 )  # fmt: skip
 def test_other_shapes(capsys, arguments, counts, priorities, first) -> None:
-    code, out, _ = command(capsys, *arguments.split(), "--width", "1000")
+    code, out, _ = run(capsys, *arguments.split(), "--width", "1000")
     lines = out.splitlines()
     assert code == 0
     assert (lines[1], lines[2], lines[4].split()) == (counts, priorities, first.split())
 
 
 def test_json(capsys) -> None:
-    code, out, _ = command(capsys, "--json", "--topk", "2", "--m", str(2**40), "--n", str(2**40), "--k", str(2**40))
+    code, out, _ = run(capsys, "--json", "--topk", "2", "--m", str(2**40), "--n", str(2**40), "--k", str(2**40))
     answer = json.loads(out)
     assert code == 0
     assert (answer["m"], answer["smem_cap"], answer["cores"], answer["arch"]) == (2**40, 232448, 132, None)
@@ -267,28 +262,28 @@ def test_json(capsys) -> None:
 
 @pytest.mark.parametrize("mode", ["", "--self-test", "--against-port"])
 def test_extents_without_a_factor(capsys, mode) -> None:
-    code, out, err = command(capsys, "--m", "13", "--k", "15", *mode.split())
+    code, out, err = run(capsys, "--m", "13", "--k", "15", *mode.split())
     assert (code, err) == (1, "")
     assert out == "no candidate: a block is a factor of at least 16, and there is none of M = 13, K = 15\n"
-    code, out, _ = command(capsys, "--m", "13", "--json", *mode.split())
+    code, out, _ = run(capsys, "--m", "13", "--json", *mode.split())
     assert code == 1
     assert json.loads(out)["why"] == "no candidate: a block is a factor of at least 16, and there is none of M = 13"
 
 
 def test_a_large_prime_is_its_own_factor(capsys) -> None:
-    code, out, err = command(capsys, *"--m 4099 --n 4099 --k 4099 --width 1000".split())
+    code, out, err = run(capsys, *"--m 4099 --n 4099 --k 4099 --width 1000".split())
     assert (code, err) == (1, "")
     assert out.splitlines()[1:] == [
         "1 candidate: 0 valid, 1 rejected on shared memory, 0 rejected on registers",
         "no valid candidate: the smallest, 4099x4099x4099, needs 67,207,232 bytes of shared memory, "
         "the limit is 232,448",
     ]
-    code, out, _ = command(capsys, *"--m 523 --n 521 --k 17 --width 1000".split())
+    code, out, _ = run(capsys, *"--m 523 --n 521 --k 17 --width 1000".split())
     assert code == 1
     assert out.splitlines()[2] == (
         "no valid candidate: the smallest, 523x521x17, needs 544,966 registers, the limit is 65,536"
     )
-    code, out, _ = command(capsys, *"--m 4099 --n 4099 --k 4099 --against-port".split())
+    code, out, _ = run(capsys, *"--m 4099 --n 4099 --k 4099 --against-port".split())
     assert code == 1
     assert out.splitlines()[-1] == "no candidate to compare"
 
@@ -320,7 +315,7 @@ def test_a_large_prime_is_its_own_factor(capsys) -> None:
     ],
 )  # fmt: skip
 def test_bad_input_is_answered_in_one_line(capsys, arguments, message) -> None:
-    code, out, err = command(capsys, *shlex.split(arguments))
+    code, out, err = run(capsys, *shlex.split(arguments))
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
@@ -328,13 +323,13 @@ def test_bad_input_is_answered_in_one_line(capsys, arguments, message) -> None:
 
 def test_progress_goes_to_a_terminal_only(capsys, monkeypatch) -> None:
     arguments = "--m 5040 --n 5040 --k 5040".split()
-    assert command(capsys, *arguments)[2] == ""
+    assert run(capsys, *arguments)[2] == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    _, out, err = command(capsys, *arguments)
+    _, out, err = run(capsys, *arguments)
     assert "candidates 5000/103823 " in err and "candidates 100000/103823 " in err
     assert "\x1b" not in out
     # Short ones say nothing of it.
-    assert "729" not in command(capsys)[2]
+    assert "729" not in run(capsys)[2]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -419,7 +414,7 @@ def test_a_skinny_product_is_ranked_the_other_way_round() -> None:
 
 
 def test_json_against_port_has_everything(capsys) -> None:
-    code, out, _ = command(capsys, "--against-port", "--json")
+    code, out, _ = run(capsys, "--against-port", "--json")
     answer = json.loads(out)
     assert code == 0
     assert len(answer["rows"]) == 729
@@ -464,6 +459,6 @@ def test_the_readme_shows_what_comes_out(capsys) -> None:
     sessions = re.findall(r"```console\n\$ carver cost-model(.*?)\n(.*?)```", text, re.DOTALL)
     assert [arguments.strip() for arguments, _ in sessions] == ["--topk 3", "--self-test", "--against-port"]
     for arguments, shown in sessions:
-        _, out, _ = command(capsys, *arguments.split(), "--width", "100")
+        _, out, _ = run(capsys, *arguments.split(), "--width", "100")
         pattern = "(?:.*\n)+".join(map(re.escape, shown.split("…\n")))
         assert re.fullmatch(pattern, out), arguments

@@ -21,6 +21,7 @@ from carver.tools.options import TEMPLATES
 from carver.tools.reasons import shape_refusal
 from carver.tools.search import search_template
 from carver.tools.trace import Hinted, NoHint
+from command_line import command
 from landed import landed
 
 A100 = get_arch("a100")
@@ -353,13 +354,9 @@ def test_json_holds_the_same(capsys: pytest.CaptureFixture) -> None:
     ],
 )
 def test_a_bad_tile_is_one_line(tile: list[str], message: str, capsys: pytest.CaptureFixture) -> None:
-    try:
-        code = main([*SMALL, "--tile", *tile])
-    except SystemExit as stopped:
-        code = stopped.code
-    captured = capsys.readouterr()
-    assert code == 2 and captured.out == ""
-    assert message in captured.err and captured.err.count("\n") == 1 and len(captured.err) < 500
+    code, out, err = command(capsys, *SMALL, "--tile", *tile)
+    assert code == 2 and out == ""
+    assert message in err and err.count("\n") == 1 and len(err) < 500
 
 
 def test_the_examples_of_the_help_work(capsys: pytest.CaptureFixture) -> None:

@@ -97,9 +97,7 @@ def test_maps_to_a_plain_product(product):
 
 def test_a_layout_goes_back_to_the_input(product):
     tiles = IndexMap.from_func(lambda i, j: [i // 16, j // 16, i % 16, j % 16], index_dtype="int32")
-    found = layout_propagate_chain(
-        product.sch, product.main, product.stmt.reads[1].buffer, product.blocks[0], tiles
-    )
+    found = layout_propagate_chain(product.sch, product.main, product.stmt.reads[1].buffer, product.blocks[0], tiles)
     assert finals([found]) == [["v_i // 16", "v_j // 16", "v_i % 16", "v_j % 16"]]
 
 

@@ -17,7 +17,6 @@ from carver.arch import CUDA, get_arch
 from carver.roller.template import MatmulTemplate
 from carver.tools import space as space_command
 from carver.tools import space_files
-from carver.tools.cli import main
 from carver.tools.explain import explain_tile
 from carver.tools.search import search_template
 from carver.tools.space_carver import Pricing
@@ -33,6 +32,7 @@ from carver.tools.space_rules import (
     smem_bytes,
     surrogate_cost,
 )
+from command_line import command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,13 +48,7 @@ def no_device(monkeypatch):
 
 
 def run(capsys, *arguments):
-    """Exit code, stdout, stderr."""
-    try:
-        code = main(["space", *arguments])
-    except SystemExit as stop:  # argparse
-        code = stop.code
-    out, err = capsys.readouterr()
-    return code, out, err
+    return command(capsys, "space", *arguments)
 
 
 def answer(capsys, *arguments, code=0):
@@ -282,16 +276,19 @@ def test_extents_that_no_block_divides(capsys):
         "216 configurations, 0 legal, 0 distinct costs",
         "  216  block_M does not divide M",
         "wasted: nothing is legal, so there is nothing to search; no block can be, for M = 1009 and N = 1021 "
-        "is no multiple of 16",
+        "are no multiples of 16",
     ]
 
 
-@pytest.mark.parametrize("extents, odd", [((8, 4096, 4096), "M = 8"), ((4096, 13, 15), "N = 13 and K = 15")])
+@pytest.mark.parametrize(
+    "extents, odd",
+    [((8, 4096, 4096), "M = 8 is no multiple"), ((4096, 13, 15), "N = 13 and K = 15 are no multiples")],
+)
 def test_extents_below_the_least_block(capsys, extents, odd):
     problem = [text for axis, extent in zip("mnk", extents) for text in (f"--{axis}", str(extent))]
     code, out, err = run(capsys, *problem, "--width", "200")
     assert (code, err) == (1, "")
-    assert out.splitlines()[-1].endswith(f"; no block can be, for {odd} is no multiple of 16")
+    assert out.splitlines()[-1].endswith(f"; no block can be, for {odd} of 16")
 
 
 def test_a_space_that_can_be_ranked(capsys):

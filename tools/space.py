@@ -292,7 +292,8 @@ def _why(report: Report) -> str:
     if report.verdict == WASTED:
         extents = [(axis, getattr(report.problem, axis)) for axis in "MNK"]
         odd = [f"{axis} = {extent}" for axis, extent in extents if extent % GRANULE]
-        never = f"; no block can be, for {' and '.join(odd)} is no multiple of {GRANULE}" if odd else ""
+        multiple = "is no multiple" if len(odd) == 1 else "are no multiples"
+        never = f"; no block can be, for {' and '.join(odd)} {multiple} of {GRANULE}" if odd else ""
         return f"nothing is legal, so there is nothing to search{never}"
     if report.verdict == ONE:
         return "one configuration is legal, and there is nothing to compare it with"
