@@ -125,7 +125,8 @@ class BothSides:
         self.port = case_module.port_backend()
         self.real = RealCarver(python, limit)
         self.real.__enter__()
-        self.patient = RealCarver(python, limit, solver_steps=SOLVER_STEPS)  # started when first asked
+        # Started when first asked. More steps take more time.
+        self.patient = RealCarver(python, 5 * limit, solver_steps=SOLVER_STEPS)
         self._thread = ThreadPoolExecutor(1)
 
     def close(self) -> None:
@@ -296,8 +297,10 @@ def ends_so(sides: BothSides, outcome: str, case: dict) -> bool:
 def compare_expression(sides: BothSides, case: dict, ours: Any, reply: dict) -> tuple[str, list[str]]:
     outcome, lines = fuzz_expressions.compare(case, ours, reply)
     if outcome == "differ":
-        patient = sides.ask_patiently({"id": "expression", "expressions": [case]})
-        if fuzz_expressions.compare(case, ours, patient)[0] in ("equal", "refused"):
+        places = fuzz_expressions.differing(case, ours, reply["answers"][0])
+        part = {**case, "queries": [case["queries"][place] for place in places]}
+        patient = sides.ask_patiently({"id": "expression", "expressions": [part]})
+        if fuzz_expressions.compare(part, [ours[place] for place in places], patient)[0] in ("equal", "refused"):
             outcome = "gave up"
     return outcome, lines
 

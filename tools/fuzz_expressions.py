@@ -320,12 +320,17 @@ def compare(case: dict, ours: Any, reply: dict) -> tuple[str, list[str]]:
     if faults:
         return "fault", faults
     lines = []
-    for query, before, after in zip(case["queries"], real, ours):
-        if not same(query, before, after):
-            lines.append(f"{query[0]} {', '.join(map(show, query[1:]))}: {show(before)} -> {show(after)}")
+    for place in differing(case, ours, real):
+        query = case["queries"][place]
+        lines.append(f"{query[0]} {', '.join(map(show, query[1:]))}: {show(real[place])} -> {show(ours[place])}")
     if lines:
         return "differ", lines
     return ("refused" if all(answer == ["error"] for answer in real) else "equal"), []
+
+
+def differing(case: dict, ours: list, real: list) -> list[int]:
+    """The places of the questions that the sides answer differently."""
+    return [place for place, query in enumerate(case["queries"]) if not same(query, real[place], ours[place])]
 
 
 def same(query: list, real: Any, ours: Any) -> bool:
