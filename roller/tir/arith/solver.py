@@ -32,8 +32,8 @@ Interval = tuple[int | None, int | None]
 # Up to how many assignments are tried exhaustively: as the first choice, and where refutation is not conclusive.
 _FEW_POINTS = 4096
 _MANY_POINTS = 2_000_000
-# Z3 decides operations on bits within its budget only if they are 32 bit ones of variables with a handful of values.
-_POINTS_WITH_BITS = 8
+# Z3 decides operations on bits within its budget only if they are 32 bit ones of operands with a handful of values.
+_POINTS_WITH_BITS = 16
 # Up to how many values of a factor are tried one by one.
 _FEW_VALUES = 8
 # Elementary steps of refutation per question, and how large the ends of intervals may become on the way.
@@ -549,34 +549,31 @@ class _Refutation:
 
     def _bits(self, term: Term) -> Polynomial:
         """A variable; if the operation has few different operands, with a table of its values."""
+        _, name, a, b, width = term
         var = self._new_var()
-        self.intervals[var] = (-(2 ** (term[4] - 1)), 2 ** (term[4] - 1) - 1)
-        table = self._table(term)
-        if table is None:
+        self.intervals[var] = (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+        result: Polynomial = {(var,): 1}
+        a, b = self._polynomial(a), self._polynomial(b)
+        pairs = self._few_pairs(a, b) if width <= 32 else None
+        if pairs is None:
             self.is_exact = False
         else:
-            rows = [[("eq", ({i: 1}, -value)) for i, value in env.items()] for env in table]
-            for row, env in zip(rows, table):
-                row.append(("eq", ({var: 1}, -evaluate(term, env))))
-            self._definitions.append(_disjunction([_conjunction(row) for row in rows]))
-        return {(var,): 1}
+            rows = []
+            for x, y in pairs:
+                value = bits_value(name, x, y, width)
+                operands = [self._equal(a, {(): x}), self._equal(b, {(): y})]
+                rows.append(_conjunction([*operands, self._equal(result, {(): value})]))
+            self._definitions.append(_disjunction(rows))
+        return result
 
-    def _table(self, term: Term) -> list[dict[int, int]] | None:
-        """All assignments of the variables of a term, if there are few."""
-        table: list[dict[int, int]] = [{}]
-        if term[4] > 32:
+    def _few_pairs(self, a: Polynomial, b: Polynomial) -> list[tuple[int, int]] | None:
+        """All values of two operands by their bounds, if these are few."""
+        (a_low, a_high), (b_low, b_high) = self._range(a), self._range(b)
+        if a_low is None or a_high is None or b_low is None or b_high is None:
             return None
-        for var in sorted(variables_of(term)):
-            low, high = self.intervals.get(var, (None, None))
-            if low is None or high is None or (high - low + 1) * len(table) > _POINTS_WITH_BITS:
-                return None
-            table = [{**env, var: value} for env in table for value in range(low, high + 1)]
-        try:
-            for env in table:
-                evaluate(term, env)
-        except DivisionByZero:
+        if (a_high - a_low + 1) * (b_high - b_low + 1) > _POINTS_WITH_BITS:
             return None
-        return table
+        return [(x, y) for x in range(a_low, a_high + 1) for y in range(b_low, b_high + 1)]
 
     def _division(self, dividend: Polynomial, divisor: Polynomial) -> tuple[Polynomial, Polynomial]:
         """Quotient and remainder."""
