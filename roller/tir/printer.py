@@ -8,6 +8,7 @@ it is being written, so the same name comes back in the next loop nest, and a cl
 from __future__ import annotations
 
 import math
+import string
 from collections.abc import Callable, Sequence
 
 from .expr import (
@@ -88,6 +89,7 @@ _OPERATORS = {
 }
 _FUNCTIONS = {Mod: "truncmod", Min: "min", Max: "max"}
 # Calls that say their dtype, before the arguments.
+_NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "_")
 _DTYPE_FIRST = ("tirx.reinterpret", "tirx.call_extern", "tirx.call_pure_extern")
 _INDENT = "    "
 
@@ -126,7 +128,8 @@ class _Printer:
     def define(self, node, hint: str, frame: _Frame | None = None) -> str:
         if node in self.names:
             return self.names[node]
-        hint = "".join(c if c == "_" or (c.isascii() and c.isalnum()) else "_" for c in hint)
+        # Byte by byte: a letter of another script becomes several underscores.
+        hint = "".join(chr(c) if chr(c) in _NAME_CHARACTERS else "_" for c in _bytes(hint))
         name, count = hint, 0
         while name in self.taken:
             count += 1
@@ -218,8 +221,7 @@ class _Printer:
             args = [f'"{expr.dtype}"'] if expr.op in _DTYPE_FIRST else []
             return f"T.{expr.op.split('.', 1)[-1]}({', '.join(args + [self.expr(arg) for arg in expr.args])})"
         if kind is StringImm:
-            text = expr.value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-            return f'"{text}"'
+            return _quoted(expr.value)
         if kind is Let:
             where = f"{{{self.var(expr.var)}: {self.expr(expr.value)}}}"
             return f"T.Let({self.expr(expr.body)}, where={where})"
@@ -377,7 +379,7 @@ class _Printer:
         self.body(block.body)
         self.leave()
         extra = "" if realize is not None else ", no_realize=True"
-        return f'with T.sblock("{block.name_hint}"{extra}):\n{_indented(frame.stmts)}'
+        return f'with T.sblock({_quoted(block.name_hint)}{extra}):\n{_indented(frame.stmts)}'
 
     def allocations(self, block: SBlock) -> None:
         for buffer in block.alloc_buffers:
@@ -430,13 +432,13 @@ class _Printer:
     def value(self, value) -> str:
         """The value of an attribute."""
         if isinstance(value, dict):
-            return "{" + ", ".join(f'"{key}": {self.value(value[key])}' for key in sorted(value)) + "}"
+            return "{" + ", ".join(f"{_quoted(key)}: {self.value(value[key])}" for key in sorted(value)) + "}"
         if isinstance(value, (list, tuple)):
             return f"[{', '.join(map(self.value, value))}]"
         if isinstance(value, Buffer):
             return self.buffer(value)
         if isinstance(value, str):
-            return f'"{value}"'
+            return _quoted(value)
         if isinstance(value, float):
             return _float(value)
         return self.expr(value) if isinstance(value, PrimExpr) else str(value)
@@ -558,6 +560,20 @@ def _float(value: float) -> str:
 
 def _tuple(parts: Sequence[str]) -> str:
     return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+# tvm: src/support/str_escape.h (StrEscape)
+def _quoted(text: str) -> str:
+    """The text as a literal: all but ASCII's printable characters escaped, byte by byte."""
+    if text.isalnum() and text.isascii():
+        return f'"{text}"'
+    escaped = {ord('"'): '\\"', ord("\\"): "\\\\", ord("\t"): "\\t", ord("\r"): "\\r", ord("\n"): "\\n"}
+    parts = [escaped.get(c) or (chr(c) if 32 <= c < 127 else f"\\x{c:02X}") for c in _bytes(text)]
+    return f'"{"".join(parts)}"'
 
 
 def _indented(stmts: Sequence[str]) -> str:
