@@ -329,8 +329,10 @@ class PrimFuncNode(Node):
         reductions = get_reduction_blocks(self.sch, self.blocks)
         if reductions is None:
             if len(self.output_blocks) != 1:
+                names = ", ".join(map(self.block_analyzer.get_block_name, self.output_blocks))
                 raise NotOneOutput(
-                    f"a function without a reduction must have one output block, this one has {len(self.output_blocks)}"
+                    "a function without a reduction must have one output block, "
+                    f"this one has {len(self.output_blocks)}: {names}"
                 )
             self.schedule_stages.append(self.output_blocks[0])
         else:

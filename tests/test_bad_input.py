@@ -702,6 +702,23 @@ K = te.reduce_axis((0, 16), name="k")
         ),
         (lambda: te.const(float("nan")), "cannot make a int32 of nan"),
         (lambda: te.const(None), "cannot make a int32 of None"),
+        (lambda: te.max_value(te.var("x")), "max_value takes a dtype, got x"),
+        (lambda: te.min_value(None), "min_value takes a dtype, got None"),
+        (lambda: te.trace([]), "trace takes at least one expression, got an empty list"),
+        (
+            lambda: te.comm_reducer(max, lambda t: te.const(0, t))(A[0, K], axis=K),
+            "fcombine of the reducer reduce is a function written in Python, got <built-in function max>",
+        ),
+        (
+            lambda: te.comm_reducer(lambda x, y: x[0] + y[0], te.const)((A[0, K], A[0, K]), axis=K),
+            "fcombine of the reducer reduce gives 2 values, and gave x_0 + y_0",
+        ),
+        (lambda: te.compute((8,), lambda i: i, attrs={1: 2}), "the attrs of compute have names, got the key 1"),
+        (
+            lambda: te.compute((8,), lambda i: i, attrs={"e": [1, None]}),
+            "the attribute e of compute has no value: [1, None]",
+        ),
+        (lambda: te.compute((8,), lambda i: A[i, -K]), "-k of an axis: write 0 - k"),
         (lambda: te.const("5", "float32"), "cannot make a float32 of '5'"),
         (lambda: te.const(te.const(3), "float32"), "cannot make a float32 of 3"),
         (lambda: te.const(300, "int8"), "the constant 300 does not fit int8 (-128 to 127)"),

@@ -11,6 +11,7 @@ import builtins
 import math
 from collections.abc import Callable
 
+from ...arch.errors import shown
 from . import dtypes
 from .expr import (
     FALSE,
@@ -99,6 +100,8 @@ def trace(args: list, trace_action: str = "tvm.default_trace_action") -> PrimExp
     """A call that hands its arguments to a tracing function and gives the last one."""
     if not isinstance(args, list):
         raise TirError(f"trace takes a list, got {type(args).__name__}")
+    if not args:
+        raise TirError("trace takes at least one expression, got an empty list")
     return Call(convert(args[-1]).dtype, "tirx.tvm_call_trace_packed", (trace_action, *args))
 
 
@@ -440,7 +443,9 @@ def comm_reducer(fcombine: Callable, fidentity: Callable, name: str = "reduce") 
         return result
 
     def make(expr, axis, where=None, init=None):
-        code = fcombine.__code__
+        code = getattr(fcombine, "__code__", None)
+        if code is None:
+            raise TirError(f"fcombine of the reducer {name} is a function written in Python, got {shown(fcombine)}")
         if code.co_argcount != 2:
             raise TirError(f"fcombine of the reducer {name} takes {code.co_argcount} arguments, and must take 2")
         left_name, right_name = code.co_varnames[:2]
@@ -449,6 +454,8 @@ def comm_reducer(fcombine: Callable, fidentity: Callable, name: str = "reduce") 
             lhs = [Var(f"{left_name}_{i}", value.dtype) for i, value in enumerate(source)]
             rhs = [Var(f"{right_name}_{i}", value.dtype) for i, value in enumerate(source)]
             result = fcombine(lhs, rhs)
+            if not isinstance(result, (list, tuple)):
+                raise TirError(f"fcombine of the reducer {name} gives {len(source)} values, and gave {shown(result)}")
             identity = fidentity(*[value.dtype for value in source])
             init = tuple(convert(value) for value in init) if init is not None else ()
         else:
