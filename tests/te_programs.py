@@ -1272,6 +1272,139 @@ def p_reduce_in_reduce(te, tir):
     return [A, te.compute((8,), lambda i: te.sum(te.sum(A[i, k], axis=k), axis=te.reduce_axis((0, 4), "q")), name="T")]
 
 
+def p_bits_of_unsigned_and_negative(te, tir):
+    A = te.placeholder((8,), name="A", dtype="uint8")
+    B = te.placeholder((8,), name="B", dtype="uint32")
+    C = te.compute((8,), lambda i: (A[i] & ~3) | (-5 ^ A[i]), name="C")
+    return [A, B, C, te.compute((8,), lambda i: (B[i] >> -1) + (B[i] << -(2**40)), name="D")]
+
+
+def p_largest_of_uint64(te, tir):
+    A = te.placeholder((8, 8), name="A", dtype="uint64")
+    k = te.reduce_axis((0, 8), "k")
+    R = te.compute((8,), lambda i: te.min(A[i, k], axis=k), name="R")
+    return [A, te.compute((8,), lambda i: (R[i] & te.const(2**64 - 2, "uint64")) + te.const(2**63, "uint64"), name="T")]
+
+
+def _reduced(te, combine, dtype, zeros=1):
+    A = te.placeholder((8, 8), name="A", dtype=dtype)
+    k = te.reduce_axis((0, 8), "k")
+    reducer = te.comm_reducer(
+        combine, lambda *dtypes: [te.const(0, d) for d in dtypes] if zeros > 1 else te.const(0, *dtypes)
+    )
+    sources = (lambda i: (A[i, k],) * zeros) if zeros > 1 else (lambda i: A[i, k])
+    return A, lambda i: reducer(sources(i), axis=k)
+
+
+def p_reducer_widens(te, tir):
+    A, value = _reduced(te, lambda x, y: x + y + te.const(1, "float32"), "float16")
+    return [A, te.compute((8,), value, name="T")]
+
+
+def p_reducer_compares(te, tir):
+    A, value = _reduced(te, lambda x, y: x > y, "int32")
+    return [A, te.compute((8,), value, name="T")]
+
+
+def p_reducer_adds_an_int(te, tir):
+    A, value = _reduced(te, lambda x, y: te.max(x, y) + 1, "int8")
+    return [A, te.compute((8,), value, name="T")]
+
+
+def p_reducer_keeps_the_dtype(te, tir):
+    A, value = _reduced(te, lambda x, y: te.max(x, y) + te.const(1, "int8"), "int8")
+    return [A, te.compute((8,), value, name="T")]
+
+
+def p_tuple_reducer_widens(te, tir):
+    A, value = _reduced(te, lambda x, y: (x[0] + y[0], (x[1] + y[1]).astype("float32")), "float16", 2)
+    return [A, *te.compute((8,), value, name="T")]
+
+
+def p_one_component_of_two(te, tir):
+    A, value = _reduced(te, lambda x, y: (x[0] + y[0], x[1] + y[1]), "float16", 2)
+    return [A, te.compute((8,), lambda i: value(i)[1], name="T")]
+
+
+def p_likely_of_a_number(te, tir):
+    A = te.placeholder((8,), name="A", dtype="int32")
+    return [A, te.compute((8,), lambda i: tir.likely(A[i]), name="T")]
+
+
+def p_likely_of_a_condition(te, tir):
+    A = te.placeholder((8,), name="A", dtype="int32")
+    return [A, te.compute((8,), lambda i: te.if_then_else(tir.likely(i < 5), A[i], 0), name="T")]
+
+
+def p_divided_by_true(te, tir):
+    A = te.placeholder((8,), name="A", dtype="int32")
+    return [A, te.compute((8,), lambda i: A[i] / True, name="T")]
+
+
+def p_divided_by_a_condition(te, tir):
+    A = te.placeholder((8,), name="A", dtype="int32")
+    return [A, te.compute((8,), lambda i: A[i] / (i > 1), name="T")]
+
+
+def p_axis_among_the_arguments(te, tir):
+    A = te.placeholder((8, 8), name="A")
+    k = te.reduce_axis((0, 8), "k")
+    return [A, k, te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="T")]
+
+
+def p_axis_without_a_name(te, tir):
+    A = te.placeholder((8, 8), name="A")
+    k = te.reduce_axis((0, 8), None)
+    return [A, te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="T")]
+
+
+def p_minus_an_axis(te, tir):
+    A = te.placeholder((8, 8), name="A")
+    k = te.reduce_axis((0, 8), "k")
+    return [A, te.compute((8,), lambda i: te.sum(A[i, -k], axis=k), name="T")]
+
+
+def p_not_an_axis(te, tir):
+    A = te.placeholder((8, 8), name="A")
+    k = te.reduce_axis((0, 8), "k")
+    return [A, te.compute((8,), lambda i: te.sum(A[i, ~k], axis=k), name="T")]
+
+
+def p_attribute_without_a_value(te, tir):
+    A = te.placeholder((8,), name="A")
+    return [A, te.compute((8,), lambda i: A[i], name="T", attrs={"e": None})]
+
+
+def p_attribute_without_a_name(te, tir):
+    A = te.placeholder((8,), name="A")
+    return [A, te.compute((8,), lambda i: A[i], name="T", attrs={1: 2})]
+
+
+def p_attribute_with_a_part_without_a_value(te, tir):
+    A = te.placeholder((8,), name="A")
+    return [A, te.compute((8,), lambda i: A[i], name="T", attrs={"e": [1, None]})]
+
+
+def p_constants_of_their_own_dtype(te, tir):
+    A = te.placeholder((8,), name="A")
+    return [A, te.compute((8,), lambda i: A[i] + te.const(2.5, None) + te.const(3, None), name="T")]
+
+
+def p_negative_fraction_as_unsigned(te, tir):
+    A = te.placeholder((8,), name="A", dtype="uint8")
+    return [A, te.compute((8,), lambda i: A[i] + te.const(-0.5, "uint8"), name="T")]
+
+
+def p_name_in_another_script(te, tir):
+    A = te.placeholder((8,), name="A")
+    return [A, te.compute((8,), lambda i: A[i], name="\u65e5\u672c")]
+
+
+def p_name_with_odd_characters(te, tir):
+    A = te.placeholder((8,), name="A")
+    return [A, te.compute((8,), lambda i: A[i], name='a"b\\c\t\n\r\u00e9', attrs={'k"': 'v"'})]
+
+
 def programs():
     """The programs by name."""
     return {name: value for name, value in globals().items() if name.startswith("p_")}

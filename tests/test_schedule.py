@@ -183,6 +183,14 @@ def in_its_own_value(i, j):
     return tir.Let(variable, variable + A[i, j], variable)
 
 
+def test_a_parameter_is_given_once():
+    """The real library: TIR is ill-formed, due to multiple nested definitions of variable n."""
+    n = te.var("n")
+    func = te.create_prim_func([A, n, n, te.compute((8,), lambda i: A[i, 0] + n, name="B")])
+    with pytest.raises(tir.TirError, match="the variable n is given twice as a parameter"):
+        Schedule(func)
+
+
 @pytest.mark.parametrize(
     "value, message",
     [

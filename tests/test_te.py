@@ -1,5 +1,6 @@
 """The te front end: tensors, shapes, dtypes, operators, reducers, and what it refuses. Values are the real TVM's."""
 
+import numpy as np
 import pytest
 from carver.arch.errors import CarverError
 from carver.roller import tir
@@ -257,6 +258,11 @@ def test_const_and_var():
         with pytest.raises(TirError, match=f"does not fit {dtype}"):
             te.const(value, dtype)
     assert type(te.size_var("n", "int64")) is tir.SizeVar and te.var("n").dtype == "int32"
+    assert (te.const(2.5, None).dtype, te.const(2**40, None).dtype) == ("float32", "int64")
+    assert te.const(np.float32(-0.5), "int8").value == 0
+    for value in (-0.5, np.float32(-0.5)):
+        with pytest.raises(TirError, match="cannot make a uint8 of the negative value -0.5"):
+            te.const(value, "uint8")
 
 
 def test_whole_tensor_arithmetic_broadcasts():

@@ -287,6 +287,8 @@ def _block_annotations(compute_op: ComputeOp, info: _FuncInfo) -> dict:
 def _store(buffer: Buffer, value: PrimExpr, indices: Sequence[PrimExpr]) -> BufferStore:
     if len(indices) != len(buffer.shape):
         raise TirError(f"buffer {buffer.name} has {len(buffer.shape)} dimensions, and is written with {len(indices)}")
+    if value.dtype != buffer.dtype:
+        raise TirError(f"buffer {buffer.name} has dtype {buffer.dtype}, and is written with {value} of {value.dtype}")
     return BufferStore(buffer, value, indices)
 
 
@@ -312,6 +314,11 @@ def _body_stmt(indices, buffers: Sequence[Buffer], axes_remap, value: PrimExpr, 
     """The block's statement: the store of the value, or of what the reduction combines."""
     if type(value) is not Reduce:
         return _store(buffers[0], info.simplify(info.transform(value, axes_remap)), indices)
+    if len(value.source) != len(buffers):
+        raise TirError(
+            f"{buffers[0].name} has {len(buffers)} of the {len(value.source)} components of a reduction: "
+            "a compute gives all that one call of a reducer made"
+        )
     lhs = [BufferLoad(buffer, indices) for buffer in buffers]
     rhs = [info.simplify(info.transform(value.source[i], axes_remap)) for i in range(len(buffers))]
     combined = [info.transform(result, axes_remap) for result in value.combiner(lhs, rhs)]
@@ -320,6 +327,9 @@ def _body_stmt(indices, buffers: Sequence[Buffer], axes_remap, value: PrimExpr, 
     # All values are computed before the first is stored: each may depend on the others.
     temp_vars = [Var("v_" + buffer.name, load.dtype) for buffer, load in zip(buffers, lhs)]
     stores = [_store(buffer, temp_var, indices) for buffer, temp_var in zip(buffers, temp_vars)]
+    for buffer, result in zip(buffers, combined):
+        if result.dtype != buffer.dtype:
+            raise TirError(f"{buffer.name} has dtype {buffer.dtype}, and its reducer gives {result} of {result.dtype}")
     binds = [Bind(temp_var, result) for temp_var, result in zip(temp_vars, combined)]
     return SeqStmt([*binds, *stores])
 
@@ -472,9 +482,9 @@ def _normalize_layout_free_placeholders(func: PrimFunc) -> PrimFunc:
 def create_prim_func(arg_list: Sequence[Tensor | Var], index_dtype_override: str | None = None) -> PrimFunc:
     """The function of a computation; see :func:`carver.roller.tir.te.create_prim_func`."""
     for arg in arg_list:
-        if not isinstance(arg, (Tensor, PrimExpr)) and arg is not None:
+        if not isinstance(arg, (Tensor, PrimExpr, IterVar)) and arg is not None:
             raise TirError(f"an argument of a function is a tensor or a variable, got {arg!r}")
-    # Other expressions (a constant extent in place of a variable) and None are dropped, as in TVM.
+    # Other expressions (a constant extent in place of a variable), axes and None are dropped, as in TVM.
     arguments = [arg for arg in arg_list if isinstance(arg, (Tensor, Var))]
     tensors = [arg for arg in arguments if isinstance(arg, Tensor)]
     info = _FuncInfo(tensors)

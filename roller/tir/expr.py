@@ -521,6 +521,13 @@ class IterVar(ExprOp):
     def asobject(self) -> Var:
         return self.var
 
+    # An axis has no dtype of its own in TVM, which these two ask for.
+    def __neg__(self):
+        raise TirError(f"-{self.var.name} of an axis: write 0 - {self.var.name}")
+
+    def __invert__(self):
+        raise TirError(f"~{self.var.name} of an axis: write -1 - {self.var.name}")
+
     def same_as(self, other) -> bool:
         return self is other
 
@@ -645,7 +652,15 @@ def const(value, dtype: str | None = None) -> PrimExpr:
     """A constant; without a dtype a bool is bool, an int int32 (int64 when large), a float float32."""
     if dtype is None:
         return convert(value)
+    if dtype == "uint64" and isinstance(value, int) and 2**63 <= value < 2**64:
+        return large_uint_imm(dtype, value)
     return make_const(dtype, value)
+
+
+# tvm: src/tirx/op/op.cc (LargeUIntImm)
+def large_uint_imm(dtype: str, value: int) -> PrimExpr:
+    """What stands for an unsigned constant of 64 bits that an IntImm, which is signed, cannot hold: its two halves."""
+    return Call(dtype, "tirx.large_uint_imm", (IntImm("uint32", value % 2**32), IntImm("uint32", value // 2**32)))
 
 
 def make_const(dtype: str, value) -> PrimExpr:
@@ -657,15 +672,16 @@ def make_const(dtype: str, value) -> PrimExpr:
     try:
         if kind not in ("int", "uint", "bool"):
             return FloatImm(dtype, value)
-        # numpy's integers have an index, its floats a whole part.
-        value = value.__index__() if hasattr(value, "__index__") else math.trunc(value)
+        # numpy's integers have an index, its floats a whole part; -0.5 is negative though its whole part is not.
+        whole = value.__index__() if hasattr(value, "__index__") else int(value)
+        is_negative = bool(value < 0)
     except TirError:
         raise
     except (TypeError, ValueError, OverflowError):
         raise TirError(f"cannot make a {dtype} of {shown(value)}") from None
-    if kind == "uint" and value < 0:
+    if kind == "uint" and is_negative:
         raise TirError(f"cannot make a {dtype} of the negative value {value}")
-    return IntImm(dtype, value)
+    return IntImm(dtype, whole)
 
 
 def make_zero(dtype: str) -> PrimExpr:
@@ -721,11 +737,15 @@ _FLOAT_NOT_NEGATIVE = ("float8_e5m2fnuz", "float8_e4m3fnuz", "float8_e4m3b11fnuz
 
 def max_value(dtype: str) -> PrimExpr:
     """The largest value of a dtype."""
+    if not isinstance(dtype, str):
+        raise TirError(f"max_value takes a dtype, got {shown(dtype)}")
     kind, width = dtypes.parse(dtype)
     if kind == "int" and width <= 64:
         return IntImm(dtype, 2 ** (width - 1) - 1)
-    if kind == "uint" and width <= 64:
-        return IntImm(dtype, min(2**width, 2**63) - 1)
+    if kind == "uint" and width < 64:
+        return IntImm(dtype, 2**width - 1)
+    if dtype == "uint64":
+        return large_uint_imm(dtype, 2**64 - 1)
     if dtype in _FLOAT_MAX:
         return FloatImm(dtype, _FLOAT_MAX[dtype])
     raise TirError(f"no largest value for dtype {dtype}")
@@ -733,6 +753,8 @@ def max_value(dtype: str) -> PrimExpr:
 
 def min_value(dtype: str) -> PrimExpr:
     """The smallest value of a dtype."""
+    if not isinstance(dtype, str):
+        raise TirError(f"min_value takes a dtype, got {shown(dtype)}")
     kind, width = dtypes.parse(dtype)
     if kind == "int" and width <= 64:
         return IntImm(dtype, -(2 ** (width - 1)))
@@ -1066,8 +1088,10 @@ def div(a, b) -> PrimExpr:
 
 
 def _true_divide(a, b) -> PrimExpr:
+    # Python's True is an int.
+    are_ints = [isinstance(operand, int) or dtypes.parse(convert(operand).dtype)[0] == "int" for operand in (a, b)]
     a, b = convert(a), convert(b)
-    if all(dtypes.parse(operand.dtype)[0] == "int" for operand in (a, b)):
+    if all(are_ints):
         raise TirError("/ on integers is ambiguous: call floordiv, floormod, truncdiv or truncmod")
     return div(a, b)
 
@@ -1223,9 +1247,16 @@ def _with_plain_int(a, b) -> tuple[PrimExpr, PrimExpr]:
     """The operands of a bit operation as expressions: a Python int takes the other operand's dtype."""
     if type(a) is int:
         b = convert(b)
-        return make_const(b.dtype, a), b
+        return _bit_pattern(b.dtype, a), b
     a = convert(a)
-    return a, make_const(a.dtype, b) if type(b) is int else convert(b)
+    return a, _bit_pattern(a.dtype, b) if type(b) is int else convert(b)
+
+
+def _bit_pattern(dtype: str, value: int) -> PrimExpr:
+    """A constant of which the bits count: of ``~3`` these are, as in TVM, 64 whatever the unsigned dtype."""
+    if -(2**63) <= value < 0 and dtypes.parse(dtype)[0] == "uint":
+        return large_uint_imm(dtype, value % 2**64)
+    return make_const(dtype, value)
 
 
 def _shift(name: str, op: str, a, b, operation: Callable[[int, int], int]) -> PrimExpr:

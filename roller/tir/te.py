@@ -62,6 +62,7 @@ from .expr import (  # noqa: F401  (a part of these are te's own names)
     truncdiv,
     truncmod,
 )
+from .expr import const as constant
 from .op import (  # noqa: F401  (te's own names)
     abs,
     acos,
@@ -490,6 +491,8 @@ def compute(
         _check_text(what, text)
     if not isinstance(attrs, (Mapping, type(None))):
         raise TirError(f"the attrs of {name} are a dictionary, got {shown(attrs)}")
+    for key, value in (attrs or {}).items():
+        _check_attr(name, key, value)
     if isinstance(shape, int):
         raise TirError(f"the shape of {name} must be a tuple or list, got the int {shape}: write ({shape},)")
     extents = [int(s) if isinstance(s, float) else s for s in _shape_tuple(name, shape)]
@@ -504,6 +507,13 @@ def compute(
         raise TirError(f"the function of {name} gives no value: it returned {body!r}")
     op = ComputeOp(name, tag, attrs, axis, [_materialize(value) for value in values])
     return op.output(0) if op.num_outputs == 1 else op._outputs
+
+
+def _check_attr(name: str, key, value) -> None:
+    if not isinstance(key, str):
+        raise TirError(f"the attrs of {name} have names, got the key {shown(key)}")
+    if value is None or isinstance(value, (list, tuple)) and builtins.any(part is None for part in value):
+        raise TirError(f"the attribute {key} of {name} has no value: {shown(value)}")
 
 
 def _materialize(value) -> PrimExpr:
@@ -574,9 +584,9 @@ def var(name: str = "tindex", dtype: str = "int32") -> Var:
     return Var(name, DataType(dtype))
 
 
-def const(value, dtype: str = "int32") -> PrimExpr:
-    """A constant, int32 unless told otherwise."""
-    return make_const(DataType(dtype), value)
+def const(value, dtype: str | None = "int32") -> PrimExpr:
+    """A constant, int32 unless told otherwise; with None its dtype follows from the value."""
+    return constant(value, None if dtype is None else DataType(dtype))
 
 
 def size_var(name: str = "size", dtype: str = "int32") -> SizeVar:
@@ -606,8 +616,9 @@ def thread_axis(dom=None, tag: str = "", name: str = "") -> IterVar:
     return _iter_var(_domain(dom), name, IterVar.ThreadIndex, f"thread axis {name}", tag)
 
 
-def reduce_axis(dom, name: str = "rv", thread_tag: str = "") -> IterVar:
+def reduce_axis(dom, name: str | None = "rv", thread_tag: str = "") -> IterVar:
     """An axis to reduce over: from ``dom[0]`` up to ``dom[1]``."""
+    name = "iter" if name is None else name
     return _iter_var(_domain(dom), name, IterVar.CommReduce, f"reduce axis {name}", thread_tag)
 
 

@@ -25,6 +25,9 @@ class _Verifier:
         self.let: set[Var] = set()  # the variables of all Let so far
 
     def verify(self) -> None:
+        for place, param in enumerate(self.func.params):
+            if param in self.func.params[:place]:
+                raise TirError(f"the variable {param.name} is given twice as a parameter")
         parameters = list(self.func.buffer_map.values())
         # A symbolic extent is defined by the first buffer that has it, alone, as a dimension.
         for buffer in parameters:

@@ -465,6 +465,8 @@ class RewriteSimplifierImpl(IRMutatorWithAnalyzer):
         condition = op.args[0]
         if type(condition) is IntImm:
             return condition
+        if condition.dtype != "bool":
+            raise TirError(f"likely takes a condition, got {condition} of dtype {condition.dtype}")
         # for (i, 0, bound) { if (likely(i < bound)) ... }
         known = self.try_match_literal_constraint(condition)
         return known if known is not None else op
