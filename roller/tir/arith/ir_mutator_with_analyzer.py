@@ -44,7 +44,6 @@ from ..expr import (
     children,
     map_children,
 )
-from .int_set import detect_bound_info
 
 if TYPE_CHECKING:
     from . import Analyzer
@@ -140,13 +139,6 @@ def side_effect(expr: PrimExpr) -> int:
     return effect
 
 
-def _has_small_numbers(expr: PrimExpr) -> bool:
-    """Whether analysis cannot fail on a number: `x % -2**31` makes it negate what 32 bits do not hold."""
-    if type(expr) is IntImm:
-        return abs(expr.value) < 2**30
-    return all(map(_has_small_numbers, children(expr)))
-
-
 # tvm: src/arith/ir_mutator_with_analyzer.cc (IRMutatorWithAnalyzer)
 class IRMutatorWithAnalyzer:
     """Rebuilds an expression from its visited children; a node none of whose children changed stays the same object.
@@ -192,10 +184,7 @@ class IRMutatorWithAnalyzer:
 
     def _visit_under(self, constraint: PrimExpr, expr: PrimExpr) -> PrimExpr:
         """The visited expression, where the constraint is known to hold."""
-        if isinstance(expr, (IntImm, FloatImm)) and _has_small_numbers(constraint):
-            # Padding, mostly: no constraint changes it. Entering one may fail, though: `x < 0` of an unsigned x does.
-            detect_bound_info(constraint)
-            return self.visit(expr)
+        # Before a constant, too, which no constraint changes: entering one may fail, and leaves traces.
         leave = self.analyzer.enter_constraint(constraint)
         try:
             return self.visit(expr)
