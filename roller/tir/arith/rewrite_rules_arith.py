@@ -10,7 +10,7 @@ from __future__ import annotations
 from .. import expr as tir
 from ..expr import Add, IntImm, Mul, PrimExpr
 from . import int_operator
-from .int_operator import wrap_int32
+from .int_operator import wrap_int32, wrap_int64
 from .ir_mutator_with_analyzer import READ_STATE, side_effect
 from .pattern_match import (
     RuleTable,
@@ -353,8 +353,8 @@ DIV_INDEX = RuleTable(
 
 
 def _truncmod_by_negative(s, a, b) -> PrimExpr | None:
-    """x % c1 is x % -c1 when division truncates. Raises TirError if -c1 does not fit the dtype."""
-    return s.recursive_rewrite(tir.truncmod(a, IntImm(b.dtype, -b.value))) if b.value < 0 else None
+    """x % c1 is x % -c1 when division truncates. Raises TirError if -c1 does not fit int32."""
+    return s.recursive_rewrite(tir.truncmod(a, IntImm(b.dtype, wrap_int64(-b.value)))) if b.value < 0 else None
 
 
 def _truncmod_of_modular_set(s, a, b) -> PrimExpr | None:
