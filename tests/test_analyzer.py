@@ -62,6 +62,9 @@ PROOFS = [
     ([lambda x, y, n: x * 3 + y * 5 == 7], lambda x, y, n: x == y, True),
     ([], lambda x, y, n: expr.bitwise_and(x, 1) == 0, False),
     ([], lambda x, y, n: expr.bitwise_and(x, 1) <= 1, True),
+    ([], lambda x, y, n: expr.bitwise_and(y, 6) % 2 == 0, True),
+    ([], lambda x, y, n: expr.bitwise_and(y, 4) <= y, True),
+    ([], lambda x, y, n: expr.bitwise_and(y, 12) % 4 == 0, False),
     ([], lambda x, y, n: (x + y * 3) % 7 < 7, True),
     ([], lambda x, y, n: 7 * ((x + 3) // 7) <= x + 3, True),
 ]

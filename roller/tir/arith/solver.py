@@ -33,7 +33,7 @@ Interval = tuple[int | None, int | None]
 _FEW_POINTS = 4096
 _MANY_POINTS = 2_000_000
 # Z3 decides operations on bits within its budget only if they are 32 bit ones of operands with a handful of values.
-_POINTS_WITH_BITS = 16
+_POINTS_WITH_BITS = 8
 # Up to how many values of a factor are tried one by one.
 _FEW_VALUES = 8
 # Elementary steps of refutation per question, and how large the ends of intervals may become on the way.
@@ -550,20 +550,31 @@ class _Refutation:
     def _bits(self, term: Term) -> Polynomial:
         """A variable; if the operation has few different operands, with a table of its values."""
         _, name, a, b, width = term
+        mask = b[1] if b[0] == "const" else a[1] if a[0] == "const" else 0
         var = self._new_var()
         self.intervals[var] = (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
         result: Polynomial = {(var,): 1}
         a, b = self._polynomial(a), self._polynomial(b)
         pairs = self._few_pairs(a, b) if width <= 32 else None
-        if pairs is None:
-            self.is_exact = False
-        else:
+        if pairs is not None:
             rows = []
             for x, y in pairs:
                 value = bits_value(name, x, y, width)
                 operands = [self._equal(a, {(): x}), self._equal(b, {(): y})]
                 rows.append(_conjunction([*operands, self._equal(result, {(): value})]))
             self._definitions.append(_disjunction(rows))
+            return result
+        self.is_exact = False
+        if name == "and" and width <= 32 and mask > 0 and (mask & (mask - 1) == 0 or mask & 3 == 2):
+            # Z3 sees that one bit, or a number without its last bit, is a multiple, and that one bit is no more than
+            # what it is taken of.
+            lowest = mask & -mask
+            self.intervals[var] = (0, mask // lowest)
+            result = {(var,): lowest}
+            operand = b if a == {(): mask} else a
+            low, _ = self._range(operand)
+            if mask == lowest and low is not None and low >= 0:
+                self._definitions.append(self._less_equal(result, operand))
         return result
 
     def _few_pairs(self, a: Polynomial, b: Polynomial) -> list[tuple[int, int]] | None:
