@@ -7,9 +7,10 @@ Nodes are connected by :class:`Edge`. Tiles and shapes are lists of extents in e
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -140,10 +141,11 @@ class Node:
 
     # vendored: carver/roller/node.py:107-109
     def update_tags(self, tags: dict) -> None:
-        if not hasattr(tags, "items"):
-            raise NotAFunction(f"the tags of {self.name!r} are a dictionary, got {shown(tags)}")
-        for name, value in tags.items():
-            self.add_tag(name, value)
+        try:
+            for name in tags:
+                self.add_tag(name, tags[name])
+        except (TypeError, LookupError):
+            raise NotAFunction(f"the tags of {self.name!r} are a dictionary, got {shown(tags)}") from None
 
     # vendored: carver/roller/node.py:111-112
     def set_tag(self, k: str, v: Any = True) -> None:
@@ -279,6 +281,7 @@ class PrimFuncNode(Node):
         self._reduction_buffers: list[Buffer] | None = None
         self._reduction_names: list[str] | None = None
         self._footprint_candidates: list[CacheCandidate] | None = None
+        self._needs_regions = False
         self._limits: dict[Buffer, tuple[int, ...] | None] = {}
 
         for edge, buffer in zip(self.inputs, self.input_buffers):
@@ -442,6 +445,9 @@ class PrimFuncNode(Node):
         """The extents of the region of each input of the reduction block, by name, not clipped."""
         if self.reduction_block is None:
             return {}
+        if self._has_own_propagate:
+            results, _ = self.propagate(shape, rstep or {}, [buffer.name for buffer in self._reduction_inputs()])
+            return results
         regions = self._regions(shape, rstep)
         if self._reduction_names is None:
             # In the order in which they are found going back from the output, as `propagate` has them.
@@ -481,12 +487,15 @@ class PrimFuncNode(Node):
         total = 0
         cached: list[str] = []
         candidates = self._cache_candidates()
-        extents = self._plain_extents(shape, rstep) if candidates else None
+        if not candidates:
+            return total, cached
+        extents = self._plain_extents(shape, rstep)
+        regions = self._regions(shape, rstep) if extents is None or self._needs_regions else {}
         for candidate in candidates:
             name, positions = candidate.buffer, candidate.positions
             if name in cached:
                 continue
-            if not candidate.reduces and not candidate.is_broadcast(self._regions(shape, rstep)):
+            if not candidate.reduces and not candidate.is_broadcast(regions):
                 continue
             cached.append(name)
             if candidate.is_after_reduction:
@@ -495,7 +504,7 @@ class PrimFuncNode(Node):
             if extents is not None and positions is not None:
                 region = [extents[position] for position in positions]
             else:
-                region = self._regions(shape, rstep)[name]
+                region = regions[name]
             if name in stride_map:
                 elements = stride_map[name].compute_elements_from_shape(region)
             else:
@@ -567,8 +576,19 @@ class PrimFuncNode(Node):
         return a_region, b_region
 
     def knows_tensorcore_axis(self) -> bool:
-        """Whether `infer_tensorcore_axis` has its answer already."""
-        return self._tensorcore_axis is not None
+        """Whether `infer_tensorcore_axis` has its answer already, and no subclass would say otherwise."""
+        return self._tensorcore_axis is not None and not self._has_own_axes
+
+    @functools.cached_property
+    def _has_own_propagate(self) -> bool:
+        """Whether `propagate` is not the one above, which the short ways below take for granted. Looked at once."""
+        return not _is_plain(self.propagate)
+
+    @functools.cached_property
+    def _has_own_axes(self) -> bool:
+        """Whether any method that the axes of tensor cores follow from is not the one above. Looked at once."""
+        methods = (self.propagate, self.propagate_reduction_inputs, self.infer_tensorcore_axis)
+        return not all(map(_is_plain, methods))
 
     def extents_of(self, buffer: Buffer) -> Sequence:
         """The buffer's shape, as ints where all of it is constant: these compare much faster than expressions."""
@@ -597,13 +617,19 @@ class PrimFuncNode(Node):
             self._stage_names = tuple(dict.fromkeys(buffer.name for buffer in outputs))
         return self._stage_names
 
-    def _regions(self, tile: Sequence[int], rstep: dict[str, int] | None) -> Regions:
+    def _regions(
+        self, tile: Sequence[int], rstep: dict[str, int] | None, targets: list[str] | None = None
+    ) -> Regions | OwnRegions:
         """``propagate`` for whatever is asked of the result; kept, where it takes time to work out."""
+        if self._has_own_propagate:
+            return OwnRegions(*self.propagate(tile, rstep or {}, targets))
         places = self._plainly_read().places
         if places.are_all_plain:
             extents = self._plain_extents(tile, rstep)
             if extents is not None:
                 return Regions(places, extents, places.starts)
+        if rstep and not hasattr(rstep, "items"):
+            rstep = self.ana.steps_in(rstep)
         key = (*tile, None, *rstep.items()) if rstep else tuple(tile)
         regions = self._known_regions.get(key)
         if regions is None:
@@ -633,7 +659,8 @@ class PrimFuncNode(Node):
         if self._plain_reads is None:
             names = self._tiled_buffers()
             places = self.ana.places(names)
-            rank = len(places.input_vars[0]) if len(names) == 1 else -1
+            # -1: there is no short way.
+            rank = len(places.input_vars[0]) if len(names) == 1 and not self._has_own_propagate else -1
             inputs = [self._plain_read(places, buffer, buffer) for buffer in self.input_buffers]
             reduction_inputs, outputs = [], []
             if self.reduction_block:
@@ -652,8 +679,8 @@ class PrimFuncNode(Node):
         """How to clip a buffer's region by the shape of another."""
         clip = Clip(buffer, limit, align_last)
         known = places.mapping.get(buffer.name)
-        if limit is None or not known or None in known:
-            # To be refused when it is asked for.
+        if limit is None or not known or None in known or self._has_own_propagate:
+            # To be refused, or found out, when it is asked for.
             return clip
         rank, positions, limits = places.rank(buffer.name), places.plain(buffer.name), self._limits_of(limit)
         if limit is buffer and places.is_taken_from_between(buffer.name):
@@ -669,7 +696,7 @@ class PrimFuncNode(Node):
     def _clipped(self, clips: list[Clip], tile: Sequence[int], rstep: dict[str, int] | None) -> list[list[Any]]:
         """Regions, no longer than some shape along each axis."""
         extents = self._plain_extents(tile, rstep)
-        regions: Regions | None = None
+        regions: Regions | OwnRegions | None = None
         results = []
         for clip in clips:
             pairs = clip.pairs
@@ -677,11 +704,11 @@ class PrimFuncNode(Node):
                 results.append([extents[at] if extents[at] <= limit else limit for at, limit in pairs])
                 continue
             if regions is None:
-                regions = self._regions(tile, rstep)
+                regions = self._regions(tile, rstep, [clip.buffer.name for clip in clips])
             results.append(self._clip(clip, regions))
         return results
 
-    def _clip(self, clip: Clip, regions: Regions) -> list[Any]:
+    def _clip(self, clip: Clip, regions: Regions | OwnRegions) -> list[Any]:
         """A buffer's region, no longer than a shape along each axis, from the first axis on or up to the last."""
         region = _region_of(regions, clip.buffer)
         limit = clip.limit
@@ -691,10 +718,12 @@ class PrimFuncNode(Node):
                 "whose shape carver would clip it by"
             )
         if clip.limits is not None:
-            is_clipped = limit is not clip.buffer or not regions.places.is_taken_from_between(limit.name)
+            is_clipped = limit is not clip.buffer or not regions.is_taken_from_between(limit.name)
             if region and max(region) > LARGEST_CONSTANT and is_clipped:
                 _check_constants(region, limit)
             return [extent if extent <= most else most for extent, most in zip(region, clip.limits)]
+        if limit is clip.buffer and regions.is_taken_from_between(limit.name):
+            return region
         # Variable extents: TVM's own comparison decides, and raises where it cannot.
         skipped = max(len(limit.shape) - len(region), 0) if clip.align_last else 0
         clipped = [min(pair) for pair in zip(region, limit.shape[skipped:])]
@@ -715,7 +744,9 @@ class PrimFuncNode(Node):
                 output = self.block_analyzer.get_output_buffers(block)[0]
                 reduces = self.block_analyzer.get_block_info(block).is_reduction()
                 for buffer in self.block_analyzer.get_input_buffers(block):
-                    may_broadcast = buffer in self.args and places.rank(output.name) > places.rank(buffer.name)
+                    may_broadcast = buffer in self.args and (
+                        self._has_own_propagate or places.rank(output.name) > places.rank(buffer.name)
+                    )
                     if reduces or may_broadcast:
                         size = (DataType(buffer.dtype).bits + 7) // 8
                         places.of(buffer.name)
@@ -725,6 +756,7 @@ class PrimFuncNode(Node):
                                 buffer.name, output.name, size, may_broadcast, reduces, is_after, positions
                             )
                         )
+            self._needs_regions = any(not c.reduces or c.positions is None for c in self._footprint_candidates)
         return self._footprint_candidates
 
 
@@ -823,12 +855,12 @@ def find_topo_sort(output_node_list: Iterable[Node]) -> list[Node]:
     done: dict[Node, bool] = {}
 
     def visit(node: Node) -> None:
+        if not hasattr(node, "inputs"):
+            raise NodeError(f"among the nodes of the graph is {shown(node)}, which is none")
         if node in done:
             if not done[node]:
                 raise CarverError(_describe_cycle(output_node_list))
             return
-        if not hasattr(node, "inputs"):
-            raise NodeError(f"among the nodes of the graph is {shown(node)}, which is none")
         done[node] = False
         for edge in node.inputs:
             if not hasattr(edge, "src_node"):
@@ -937,7 +969,31 @@ class CacheCandidate:
         """Whether the block reads fewer elements of an argument than it writes, along fewer axes."""
         if not self.may_broadcast:
             return False
-        return bool(shape_product(shapes[self.output]) > shape_product(shapes[self.buffer]))
+        written, read = shapes[self.output], shapes[self.buffer]
+        return len(written) > len(read) and bool(shape_product(written) > shape_product(read))
+
+
+class OwnRegions(dict):
+    """What a subclass's ``propagate`` answers: extents by buffer, and which buffers it says are taken from between."""
+
+    def __init__(self, extents: dict[str, list[int]], taken_from_between: Container[str]) -> None:
+        super().__init__(extents)
+        self._taken_from_between = taken_from_between
+
+    def is_taken_from_between(self, name: str) -> bool:
+        return name in self._taken_from_between
+
+
+# The methods of PrimFuncNode as they are here, in whose place another may be put, in a subclass or in the node.
+_PLAIN_METHODS = {
+    PrimFuncNode.propagate,
+    PrimFuncNode.propagate_reduction_inputs,
+    PrimFuncNode.infer_tensorcore_axis,
+}
+
+
+def _is_plain(method: Any) -> bool:
+    return getattr(method, "__func__", None) in _PLAIN_METHODS
 
 
 # How many tiles' regions a node keeps. The search does not come back to a tile, and filling memory takes longer than
@@ -967,11 +1023,13 @@ def shape_product(shape: Sequence) -> Any:
 
 
 def whole_extents(extents: Iterable[int]) -> list[int]:
-    """Extents, which may be numpy's, as ints. NotAConstant, a TypeError, for a float or anything else."""
+    """Extents, which may be numpy's, as ints. NotAConstant, a TypeError, for a float, an expression or the like."""
     try:
+        if any(isinstance(extent, PrimExpr) for extent in extents):
+            raise TypeError
         return [extent if type(extent) is int else operator.index(extent) for extent in extents]
     except TypeError:
-        raise NotAConstant(f"the extents of a tile are integers, not {[*extents]}") from None
+        raise NotAConstant(f"the extents of a tile are integers, not {shown(extents)}") from None
 
 
 def node_graph(output_nodes: Iterable[Node]) -> networkx.MultiDiGraph:
@@ -1049,8 +1107,8 @@ def _check_constants(region: list[int], buffer: Buffer) -> None:
 def _output_of(node: Node, values: list, id: int) -> Any:
     try:
         return values[id]
-    except IndexError:
-        raise MissingPart(f"{node!r} has {len(values)} outputs, so none with index {id}") from None
+    except (IndexError, TypeError):
+        raise MissingPart(f"{node!r} has {len(values)} outputs, so none with index {shown(id)}") from None
 
 
 def _axis_number(axis: Any) -> int:
