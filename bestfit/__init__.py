@@ -92,10 +92,12 @@ class BestFit:
     # vendored: carver/roller/bestfit.py:53-62
     def free(self, block: Block) -> None:
         """Give a block back, and join it with the free blocks next to it."""
-        if not isinstance(block, Block) or block.is_free or block not in self.list:
-            why = "is free already" if isinstance(block, Block) and block.is_free else "is none that is taken here"
-            raise NotTaken(f"{shown(block)} {why}")
-        at = self.list.index(block)
+        try:
+            is_free, at = block.is_free, self.list.index(block)
+        except (AttributeError, ValueError):
+            raise NotTaken(f"{shown(block)} is none that is taken here") from None
+        if is_free:
+            raise NotTaken(f"{block!r} is free already")
         # A new block takes the place: whoever still holds the old one sees its span unchanged.
         joined = Block(block.start, block.end, True)
         self.list[at] = joined

@@ -416,8 +416,10 @@ class DefaultPolicy:
                         raise UsedTwice(_why_not_there(edge))
                     allocator.free(block_map.pop((source, source_id)))
             for edge in node.outputs:
+                if edge.dst_node.is_output():
+                    continue
                 handed_on = (node, edge.src_id)
-                if not edge.dst_node.is_output() and handed_on not in block_map:
+                if handed_on not in block_map:
                     element_bytes = (node.get_dtype(edge.src_id).bits + 7) // 8
                     strides, number = td.output_strides_map[node], len(node.inputs) + edge.src_id
                     if number not in strides:
@@ -557,11 +559,11 @@ class DefaultPolicy:
             # Time to read a thread's share from shared memory and to write the block's results; less is better.
             per_thread = [math.ceil(extent / count) for extent, count in zip(tile, thread)]
             total = self._read_time(node, per_thread, bandwidth[1])
-            for shape in output_shapes:
-                elements = coalesced_tensor_shape(thread, shape, 8)
-                if not bandwidth[0]:
-                    raise NoBandwidth(f"a device without bandwidth of global memory writes nothing: {shown(bandwidth)}")
-                total += elements / bandwidth[0]
+            try:
+                for shape in output_shapes:
+                    total += coalesced_tensor_shape(thread, shape, 8) / bandwidth[0]
+            except ZeroDivisionError:
+                raise NoBandwidth(f"a device without bandwidth of global memory writes nothing: {bandwidth}") from None
             return total
 
         for factor in reversed(factorize(block_size)):
@@ -686,8 +688,13 @@ class DefaultPolicy:
         time = self._known_read_times.get(key)
         if time is None:
             time = 0
-            for region in node.propagate_inputs(tile):
-                time += over_bandwidth(shape_product(region), bandwidth)
+            regions = node.propagate_inputs(tile)
+            try:
+                for region in regions:
+                    time += shape_product(region) / bandwidth
+            except ZeroDivisionError:
+                # Carver divides numpy's numbers.
+                time = math.inf
             self._known_read_times[key] = time
         return time
 
@@ -760,14 +767,6 @@ class NoBandwidth(CarverError, ZeroDivisionError):
 
 class NoCapacity(CarverError, ZeroDivisionError):
     """A device that cannot run a single thread block."""
-
-
-def over_bandwidth(elements: Any, bandwidth: Any) -> float:
-    """The time that elements take: without any bandwidth infinite, as for numpy, whose numbers carver divides."""
-    try:
-        return elements / bandwidth
-    except ZeroDivisionError:
-        return math.inf if elements else math.nan
 
 
 def _are_enough(results: list, topk: int) -> bool:

@@ -7,7 +7,6 @@ the output, and a tile is split into warps of whole instructions instead of thre
 
 from __future__ import annotations
 
-import functools
 import logging
 import math
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from ..roller.node import PrimFuncNode, shape_product
 from ..roller.rasterization import NoRasterization, Rasterization, Rasterization2DColumn
 from ..roller.tir.dtypes import DataType
 from .common import NoTransaction, coalesced_factor, factorize, get_all_factors
-from .default import DefaultPolicy, NoExtent, _positions_of, _steps_at, over_bandwidth
+from .default import DefaultPolicy, NoExtent, _positions_of, _steps_at
 
 if TYPE_CHECKING:
     from ..roller.tir.stmt import PrimFunc
@@ -229,7 +228,7 @@ class TensorCorePolicy(DefaultPolicy):
         self._can_implement_layout(node, td)
         # Carver works the paddings out each time and drops them. What stays is that the axes are looked for, which
         # rewrites the node's tags the first time, if the reduction has two inputs. A subclass is asked each time.
-        if self._has_own_strides or not node.knows_tensorcore_axis():
+        if not node.knows_tensorcore_axis() or type(self)._compute_tc_strides is not _COMPUTE_TC_STRIDES:
             self._compute_tc_strides(node, td.get_tile(node), td.get_rstep(node))
             self._compute_tc_strides(node, td.get_tile(node))
         return self._no_padding(node), {}
@@ -264,8 +263,12 @@ class TensorCorePolicy(DefaultPolicy):
             # Time for a warp to read its operands from shared memory; less is better.
             regions = node.propagate_inputs_on_reduction(warp_tile)
             total = 0
-            for region in regions:
-                total += over_bandwidth(shape_product(region), self.arch.bandwidth[1])
+            try:
+                for region in regions:
+                    total += shape_product(region) / self.arch.bandwidth[1]
+            except ZeroDivisionError:
+                # Carver divides numpy's numbers.
+                return math.inf
             return total
 
         warp_tile = wmma_tile.copy()
@@ -312,18 +315,13 @@ class TensorCorePolicy(DefaultPolicy):
         """
         is_graph = len(self.ordered_nodes) > 1
         is_old = is_cuda_arch(self.arch) and self.arch.sm_version < 80
-        # Asked in any case, as in carver: a device that does not say its L2 is refused.
-        fits_in_l2 = self._inputs_fit_in_l2()
-        if is_graph or is_old or fits_in_l2:
+        # Read in any case, as in carver: a device that does not say its L2 is refused.
+        l2_bytes = self.arch.l2_cache_size_bytes
+        if is_graph or is_old or self._input_bytes() < l2_bytes:
             return NoRasterization()
         return Rasterization2DColumn(int(self.arch.compute_max_core**0.5))
 
     # -- Additions to the class ----------------------------------------------------------------------------------------
-
-    @functools.cached_property
-    def _has_own_strides(self) -> bool:
-        """Whether `_compute_tc_strides` is not the one above. Looked at once."""
-        return getattr(self._compute_tc_strides, "__func__", None) is not _COMPUTE_TC_STRIDES
 
     def _check_graph(self) -> None:
         super()._check_graph()
@@ -337,12 +335,12 @@ class TensorCorePolicy(DefaultPolicy):
             fields = "in_dtype, out_dtype, trans_b, input_transform_kind and weight_transform_kind"
             raise NoInstruction(f"the tag intrin_info is a dictionary of {fields}, got {shown(intrin_info)}") from None
 
-    def _inputs_fit_in_l2(self) -> bool:
+    def _input_bytes(self) -> int:
         total = 0
         for node in self.ordered_nodes:
             for buffer in node.input_buffers:
                 total += node.elements_of(buffer) * DataType(buffer.dtype).bits // 8
-        return total < self.arch.l2_cache_size_bytes
+        return total
 
 
 # ---- Additions: nothing vendored below -----------------------------------------------------------------------------

@@ -7,7 +7,6 @@ Nodes are connected by :class:`Edge`. Tiles and shapes are lists of extents in e
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -192,7 +191,10 @@ class Node:
 
     # vendored: carver/roller/node.py:144-145
     def get_dtype(self, id: int = 0) -> DataType:
-        return _output_of(self, self._dtypes, id)
+        try:
+            return self._dtypes[id]
+        except (IndexError, TypeError):
+            raise _no_output(self, self._dtypes, id) from None
 
     # vendored: carver/roller/node.py:147-155
     def set_dtype(self, dtype: DataType, id: int = 0) -> None:
@@ -201,7 +203,10 @@ class Node:
 
     # vendored: carver/roller/node.py:157-158
     def get_shape(self, id: int = 0) -> list[int]:
-        return _output_of(self, self._shapes, id)
+        try:
+            return self._shapes[id]
+        except (IndexError, TypeError):
+            raise _no_output(self, self._shapes, id) from None
 
     # vendored: carver/roller/node.py:160-165
     def set_shape(self, shape: Iterable, id: int = 0, overwrite: bool = False) -> None:
@@ -283,6 +288,11 @@ class PrimFuncNode(Node):
         self._footprint_candidates: list[CacheCandidate] | None = None
         self._needs_regions = False
         self._limits: dict[Buffer, tuple[int, ...] | None] = {}
+        # The short ways below take these methods for those of this class, so whether they are is looked at once.
+        self._has_own_propagate = not _is_plain(self.propagate)
+        self._has_own_axes = self._has_own_propagate or not all(
+            map(_is_plain, (self.propagate_reduction_inputs, self.infer_tensorcore_axis))
+        )
 
         for edge, buffer in zip(self.inputs, self.input_buffers):
             source = edge.src_node
@@ -490,7 +500,7 @@ class PrimFuncNode(Node):
         if not candidates:
             return total, cached
         extents = self._plain_extents(shape, rstep)
-        regions = self._regions(shape, rstep) if extents is None or self._needs_regions else {}
+        regions = self._regions(shape, rstep) if extents is None or self._needs_regions else None
         for candidate in candidates:
             name, positions = candidate.buffer, candidate.positions
             if name in cached:
@@ -578,17 +588,6 @@ class PrimFuncNode(Node):
     def knows_tensorcore_axis(self) -> bool:
         """Whether `infer_tensorcore_axis` has its answer already, and no subclass would say otherwise."""
         return self._tensorcore_axis is not None and not self._has_own_axes
-
-    @functools.cached_property
-    def _has_own_propagate(self) -> bool:
-        """Whether `propagate` is not the one above, which the short ways below take for granted. Looked at once."""
-        return not _is_plain(self.propagate)
-
-    @functools.cached_property
-    def _has_own_axes(self) -> bool:
-        """Whether any method that the axes of tensor cores follow from is not the one above. Looked at once."""
-        methods = (self.propagate, self.propagate_reduction_inputs, self.infer_tensorcore_axis)
-        return not all(map(_is_plain, methods))
 
     def extents_of(self, buffer: Buffer) -> Sequence:
         """The buffer's shape, as ints where all of it is constant: these compare much faster than expressions."""
@@ -718,9 +717,9 @@ class PrimFuncNode(Node):
                 "whose shape carver would clip it by"
             )
         if clip.limits is not None:
-            is_clipped = limit is not clip.buffer or not regions.is_taken_from_between(limit.name)
-            if region and max(region) > LARGEST_CONSTANT and is_clipped:
-                _check_constants(region, limit)
+            if region and max(region) > LARGEST_CONSTANT:
+                if limit is not clip.buffer or not regions.is_taken_from_between(limit.name):
+                    _check_constants(region, limit)
             return [extent if extent <= most else most for extent, most in zip(region, clip.limits)]
         if limit is clip.buffer and regions.is_taken_from_between(limit.name):
             return region
@@ -1104,11 +1103,8 @@ def _check_constants(region: list[int], buffer: Buffer) -> None:
             raise TooLarge(f"the region of {buffer.name!r} has an extent of {extent}, and the largest is 2**63 - 1")
 
 
-def _output_of(node: Node, values: list, id: int) -> Any:
-    try:
-        return values[id]
-    except (IndexError, TypeError):
-        raise MissingPart(f"{node!r} has {len(values)} outputs, so none with index {shown(id)}") from None
+def _no_output(node: Node, values: list, id: Any) -> MissingPart:
+    return MissingPart(f"{node!r} has {len(values)} outputs, so none with index {shown(id)}")
 
 
 def _axis_number(axis: Any) -> int:
