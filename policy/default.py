@@ -13,7 +13,7 @@ import functools
 import heapq
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..arch.arch_base import TileDevice
 from ..arch.errors import CarverError, NotADevice, shown
@@ -23,6 +23,10 @@ from ..roller.node import Edge, MissingPart, Node, NodeError, OutputNode, PrimFu
 from ..roller.rasterization import NoRasterization, Rasterization
 from ..roller.tir.stmt import PrimFunc
 from .common import coalesced_factor, coalesced_tensor_shape, factorize, get_all_factors
+
+if TYPE_CHECKING:
+    # Number of the input or output, shape of the tensor, elements per transaction, bytes per element.
+    Transfer = tuple[int, list[int], int, int]
 
 
 # vendored: carver/roller/policy/default.py:20-816
@@ -44,9 +48,11 @@ class DefaultPolicy:
         self.arch = arch
         self.tags = {} if tags is None else tags
         self.rasterization = NoRasterization()
-        # What is the same for all tiles, by node; see `_no_padding`, `_read_time`. Edges are not: they may change.
+        # What is the same for all tiles, by node; see `_no_padding`, `_read_time`.
         self._known_read_times: dict[tuple, float] = {}
         self._unpadded: dict[PrimFuncNode, dict[int, Stride]] = {}
+        # Only while a search runs, in which the graph stands still; before and after it may change. See `_transfers`.
+        self._search_transfers: dict[PrimFuncNode, tuple[list[Transfer], list[Transfer]]] = {}
 
     # vendored: carver/roller/policy/default.py:39-41
     @classmethod
@@ -163,16 +169,20 @@ class DefaultPolicy:
                     trace.push(price, tile)
 
         add_to_queue(init_tile, None, None)
-        while queue and len(visited_tiles) <= MAX_VISITED_TILES:
-            price, tile = heapq.heappop(queue)
-            if trace is not None:
-                trace.pop(price, tile)
-            for axis in reversed(range(len(tile))):
-                position = steps[axis].index(tile[axis])
-                if position + 1 < len(steps[axis]):
-                    new_tile = tile.copy()
-                    new_tile[axis] = steps[axis][position + 1]
-                    add_to_queue(new_tile, tile, axis)
+        self._search_transfers = {node: self._transfers(node) for node in self.ordered_nodes}
+        try:
+            while queue and len(visited_tiles) <= MAX_VISITED_TILES:
+                price, tile = heapq.heappop(queue)
+                if trace is not None:
+                    trace.pop(price, tile)
+                for axis in reversed(range(len(tile))):
+                    position = steps[axis].index(tile[axis])
+                    if position + 1 < len(steps[axis]):
+                        new_tile = tile.copy()
+                        new_tile[axis] = steps[axis][position + 1]
+                        add_to_queue(new_tile, tile, axis)
+        finally:
+            self._search_transfers = {}
         if trace is not None:
             trace.stop("cap" if queue else "exhausted", len(visited_tiles))
 
@@ -364,24 +374,16 @@ class DefaultPolicy:
         """
         op_tile_map = self._get_output_tile_map(output_tile)
         traffic = 0
-        transaction_size = self.arch.transaction_size
         for node in reversed(self.ordered_nodes):
             node_tile = op_tile_map[node]
             read, written = node.propagate_inputs(node_tile), node.propagate_outputs(node_tile)
             for i, edge in enumerate(node.inputs):
-                source = edge.src_node
-                op_tile_map[source] = read[i]
-                if source.is_placeholder():
-                    nbytes = (source.get_dtype().bits + 7) // 8
-                    elements = transaction_size[1] // nbytes
-                    traffic += coalesced_tensor_shape(read[i], source.get_shape(), elements) * nbytes
-            for edge in node.outputs:
-                if edge.dst_node.is_output():
-                    # The dtype is that of output 0, whichever output this is, as in carver.
-                    nbytes = (edge.src_node.get_dtype().bits + 7) // 8
-                    elements = transaction_size[0] // nbytes
-                    shape = node.get_shape(edge.src_id)
-                    traffic += coalesced_tensor_shape(written[edge.src_id], shape, elements) * nbytes
+                op_tile_map[edge.src_node] = read[i]
+            from_memory, to_memory = self._search_transfers.get(node) or self._transfers(node)
+            for i, shape, elements, nbytes in from_memory:
+                traffic += coalesced_tensor_shape(read[i], shape, elements) * nbytes
+            for i, shape, elements, nbytes in to_memory:
+                traffic += coalesced_tensor_shape(written[i], shape, elements) * nbytes
         return traffic, op_tile_map
 
     # vendored: carver/roller/policy/default.py:434-450
@@ -658,6 +660,24 @@ class DefaultPolicy:
             added = [s for s in (2, 4, 8, 16, 32) if steps[0] < s < steps[-1] and s not in steps]
             all_steps.append(sorted(steps + added))
         return all_steps
+
+    def _transfers(self, node: PrimFuncNode) -> tuple[list[Transfer], list[Transfer]]:
+        """What a node moves from global memory (placeholders) and to it (outputs of the graph), whatever the tile."""
+        transaction_size = self.arch.transaction_size
+        from_memory: list[Transfer] = []
+        to_memory: list[Transfer] = []
+        for i, edge in enumerate(node.inputs):
+            source = edge.src_node
+            if source.is_placeholder():
+                nbytes = (source.get_dtype().bits + 7) // 8
+                from_memory.append((i, source.get_shape(), transaction_size[1] // nbytes, nbytes))
+        for edge in node.outputs:
+            if edge.dst_node.is_output():
+                # The dtype is that of output 0, whichever output this is, as in carver.
+                nbytes = (edge.src_node.get_dtype().bits + 7) // 8
+                shape = node.get_shape(edge.src_id)
+                to_memory.append((edge.src_id, shape, transaction_size[0] // nbytes, nbytes))
+        return from_memory, to_memory
 
     def _no_padding(self, node: PrimFuncNode) -> dict[int, Stride]:
         """No padding for any of a node's outputs: one dict for all tiles."""

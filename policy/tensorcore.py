@@ -228,7 +228,7 @@ class TensorCorePolicy(DefaultPolicy):
         self._can_implement_layout(node, td)
         # Carver works the paddings out each time and drops them. What stays is that the axes are looked for, which
         # rewrites the node's tags the first time, if the reduction has two inputs. A subclass is asked each time.
-        if not node.knows_tensorcore_axis() or type(self)._compute_tc_strides is not _COMPUTE_TC_STRIDES:
+        if self._has_own_strides or not node.knows_tensorcore_axis():
             self._compute_tc_strides(node, td.get_tile(node), td.get_rstep(node))
             self._compute_tc_strides(node, td.get_tile(node))
         return self._no_padding(node), {}
@@ -323,6 +323,13 @@ class TensorCorePolicy(DefaultPolicy):
 
     # -- Additions to the class ----------------------------------------------------------------------------------------
 
+    # Whether a subclass has a `_compute_tc_strides` of its own.
+    _has_own_strides = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._has_own_strides = cls._compute_tc_strides is not TensorCorePolicy._compute_tc_strides
+
     def _check_graph(self) -> None:
         super()._check_graph()
         if not _is_number(self.pipeline_stage):
@@ -344,9 +351,6 @@ class TensorCorePolicy(DefaultPolicy):
 
 
 # ---- Additions: nothing vendored below -----------------------------------------------------------------------------
-
-
-_COMPUTE_TC_STRIDES = TensorCorePolicy._compute_tc_strides
 
 
 def _is_number(value: Any) -> bool:

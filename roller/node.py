@@ -285,14 +285,8 @@ class PrimFuncNode(Node):
         self._plain_reads: PlainReads | None = None
         self._reduction_buffers: list[Buffer] | None = None
         self._reduction_names: list[str] | None = None
-        self._footprint_candidates: list[CacheCandidate] | None = None
-        self._needs_regions = False
+        self._footprint_candidates: tuple[list[CacheCandidate], bool] | None = None
         self._limits: dict[Buffer, tuple[int, ...] | None] = {}
-        # The short ways below take these methods for those of this class, so whether they are is looked at once.
-        self._has_own_propagate = not _is_plain(self.propagate)
-        self._has_own_axes = self._has_own_propagate or not all(
-            map(_is_plain, (self.propagate_reduction_inputs, self.infer_tensorcore_axis))
-        )
 
         for edge, buffer in zip(self.inputs, self.input_buffers):
             source = edge.src_node
@@ -496,11 +490,11 @@ class PrimFuncNode(Node):
         stride_map = {} if stride_map is None else stride_map
         total = 0
         cached: list[str] = []
-        candidates = self._cache_candidates()
+        candidates, need_regions = self._footprint_candidates or self._cache_candidates()
         if not candidates:
             return total, cached
         extents = self._plain_extents(shape, rstep)
-        regions = self._regions(shape, rstep) if extents is None or self._needs_regions else None
+        regions = self._regions(shape, rstep) if extents is None or need_regions else None
         for candidate in candidates:
             name, positions = candidate.buffer, candidate.positions
             if name in cached:
@@ -529,6 +523,17 @@ class PrimFuncNode(Node):
         raise NoInputBuffers("BlockAnalyzer has no attribute 'input_buffers'; take the node's own `input_buffers`")
 
     # -- Additions to the class: what the methods above keep, or do step by step -----------------------------------
+
+    # Whether a subclass has a `propagate` of its own, or any method that the axes of tensor cores follow from: the
+    # short ways below take them for those of this class. (A node has just as many attributes as Python keeps fast.)
+    _has_own_propagate = False
+    _has_own_axes = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._has_own_propagate = cls.propagate is not PrimFuncNode.propagate
+        names = ("propagate", "propagate_reduction_inputs", "infer_tensorcore_axis")
+        cls._has_own_axes = any(getattr(cls, name) is not getattr(PrimFuncNode, name) for name in names)
 
     def _find_space_dim(self) -> list[int]:
         dims = []
@@ -617,10 +622,11 @@ class PrimFuncNode(Node):
         return self._stage_names
 
     def _regions(
-        self, tile: Sequence[int], rstep: dict[str, int] | None, targets: list[str] | None = None
+        self, tile: Sequence[int], rstep: dict[str, int] | None, clips: list[Clip] | None = None
     ) -> Regions | OwnRegions:
         """``propagate`` for whatever is asked of the result; kept, where it takes time to work out."""
         if self._has_own_propagate:
+            targets = None if clips is None else [clip.buffer.name for clip in clips]
             return OwnRegions(*self.propagate(tile, rstep or {}, targets))
         places = self._plainly_read().places
         if places.are_all_plain:
@@ -703,7 +709,7 @@ class PrimFuncNode(Node):
                 results.append([extents[at] if extents[at] <= limit else limit for at, limit in pairs])
                 continue
             if regions is None:
-                regions = self._regions(tile, rstep, [clip.buffer.name for clip in clips])
+                regions = self._regions(tile, rstep, clips)
             results.append(self._clip(clip, regions))
         return results
 
@@ -728,15 +734,16 @@ class PrimFuncNode(Node):
         clipped = [min(pair) for pair in zip(region, limit.shape[skipped:])]
         return [self.extent_wrapper(extent) for extent in clipped] if limit is clip.buffer else clipped
 
-    def _cache_candidates(self) -> list[CacheCandidate]:
-        """What of ``footprint`` is the same for every tile: each block with each of its inputs that may be cached."""
+    def _cache_candidates(self) -> tuple[list[CacheCandidate], bool]:
+        """What of ``footprint`` is the same for every tile: each block with each of its inputs that may be cached, and
+        whether any needs more of the regions than the extents of variables."""
         if self._footprint_candidates is None:
             # Names of blocks are new at each query, so of the traversal's set only the reduction itself, whose name
             # is kept, can ever be found again: all other blocks count as coming after it, its consumers too.
             self.reduce_dependent_blocks: set[SBlockRV] = set()
             if self.reduction_block:
                 pre_order_traverse(self.block_analyzer, [self.reduction_block], self.reduce_dependent_blocks.add)
-            self._footprint_candidates = []
+            candidates: list[CacheCandidate] = []
             places = self._plainly_read().places
             for block in self.blocks:
                 is_after = bool(self.reduction_block) and block not in self.reduce_dependent_blocks
@@ -750,12 +757,13 @@ class PrimFuncNode(Node):
                         size = (DataType(buffer.dtype).bits + 7) // 8
                         places.of(buffer.name)
                         positions = places.plain(buffer.name)
-                        self._footprint_candidates.append(
+                        candidates.append(
                             CacheCandidate(
                                 buffer.name, output.name, size, may_broadcast, reduces, is_after, positions
                             )
                         )
-            self._needs_regions = any(not c.reduces or c.positions is None for c in self._footprint_candidates)
+            need_regions = any(not c.reduces or c.positions is None for c in candidates)
+            self._footprint_candidates = candidates, need_regions
         return self._footprint_candidates
 
 
@@ -981,18 +989,6 @@ class OwnRegions(dict):
 
     def is_taken_from_between(self, name: str) -> bool:
         return name in self._taken_from_between
-
-
-# The methods of PrimFuncNode as they are here, in whose place another may be put, in a subclass or in the node.
-_PLAIN_METHODS = {
-    PrimFuncNode.propagate,
-    PrimFuncNode.propagate_reduction_inputs,
-    PrimFuncNode.infer_tensorcore_axis,
-}
-
-
-def _is_plain(method: Any) -> bool:
-    return getattr(method, "__func__", None) in _PLAIN_METHODS
 
 
 # How many tiles' regions a node keeps. The search does not come back to a tile, and filling memory takes longer than
