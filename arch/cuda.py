@@ -9,7 +9,7 @@ from typing import Any
 from .arch_base import TileDevice
 from .device import FIGURES, Device, find_device, no_device, settle_figures
 from .driver import cuda_driver
-from .errors import CarverError
+from .errors import CarverError, NotADevice
 from .target import Target
 
 # An SM architecture: the compute capability, with or without "sm_" before it, and the letters that CUDA puts after it
@@ -36,31 +36,31 @@ def is_cuda_arch(arch: TileDevice) -> bool:
 # vendored: carver/arch/cuda.py:31-36
 def is_volta_arch(arch: TileDevice) -> bool:
     """Compute capability 7.x, which is Volta and Turing."""
-    return 70 <= arch.sm_version < 80 and is_cuda_arch(arch)
+    return 70 <= _sm_version_of(arch) < 80 and is_cuda_arch(arch)
 
 
 # vendored: carver/arch/cuda.py:39-43
 def is_ampere_arch(arch: TileDevice) -> bool:
     """Compute capability 8.0 up to, not including, 8.9."""
-    return 80 <= arch.sm_version < 89 and is_cuda_arch(arch)
+    return 80 <= _sm_version_of(arch) < 89 and is_cuda_arch(arch)
 
 
 # vendored: carver/arch/cuda.py:46-50
 def is_ada_arch(arch: TileDevice) -> bool:
     """Compute capability 8.9."""
-    return arch.sm_version == 89 and is_cuda_arch(arch)
+    return _sm_version_of(arch) == 89 and is_cuda_arch(arch)
 
 
 # vendored: carver/arch/cuda.py:53-57
 def is_hopper_arch(arch: TileDevice) -> bool:
     """Compute capability 9.0."""
-    return arch.sm_version == 90 and is_cuda_arch(arch)
+    return _sm_version_of(arch) == 90 and is_cuda_arch(arch)
 
 
 # vendored: carver/arch/cuda.py:60-64
 def has_mma_support(arch: TileDevice) -> bool:
     """Whether the device has the `mma` instructions that TileLang uses: compute capability 8.0 and newer."""
-    return arch.sm_version >= 80 and is_cuda_arch(arch)
+    return _sm_version_of(arch) >= 80 and is_cuda_arch(arch)
 
 
 # vendored: carver/arch/cuda.py:67-71
@@ -211,3 +211,12 @@ __all__ = [
     "has_mma_support",
     "CUDA",
 ]
+
+
+# ---- Additions: nothing vendored below -----------------------------------------------------------------------------
+
+
+def _sm_version_of(arch: TileDevice) -> int:
+    if not isinstance(arch, TileDevice) and not hasattr(arch, "sm_version"):
+        raise NotADevice(arch)
+    return arch.sm_version

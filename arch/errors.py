@@ -27,6 +27,13 @@ class MissingFigureError(CarverError, AttributeError):
     """
 
 
+class NotADevice(CarverError, AttributeError):
+    """Something else than a device was asked for its figures."""
+
+    def __init__(self, arch: object) -> None:
+        super().__init__(f"arch must be a device, such as CUDA(...) or get_arch(...), not {shown(arch)}")
+
+
 class NoInstructions(CarverError, NotImplementedError):
     """A device of a kind whose tensor instructions carver does not know was asked for them."""
 
@@ -50,4 +57,4 @@ def one_line(text: str, limit: int = 1000) -> str:
     return safe if len(text) <= limit else safe + "..."
 
 
-__all__ = ["CarverError", "NoDeviceError", "MissingFigureError", "NoInstructions", "one_line", "shown"]
+__all__ = ["CarverError", "NoDeviceError", "MissingFigureError", "NoInstructions", "NotADevice", "one_line", "shown"]

@@ -7,6 +7,8 @@ is the shared memory the tile costs. Sizes and offsets are in bytes.
 
 from __future__ import annotations
 
+from ..arch.errors import CarverError, shown
+
 
 # vendored: carver/roller/bestfit.py:4-19
 class Block:
@@ -26,7 +28,8 @@ class Block:
     # vendored: carver/roller/bestfit.py:13-16
     def merge(self, other: Block) -> None:
         """Grow over a neighbour that is free, or taken, as this one is."""
-        assert self.is_free == other.is_free, f"cannot merge {self!r} with {other!r}: one is free, the other is taken"
+        if self.is_free != other.is_free:
+            raise NotTaken(f"cannot merge {self!r} with {other!r}: one is free, the other is taken")
         if other.start < self.start:
             self.start = other.start
         if other.end > self.end:
@@ -53,7 +56,10 @@ class BestFit:
     # vendored: carver/roller/bestfit.py:28-51
     def malloc(self, size: int) -> Block:
         """Take ``size`` bytes, rounded up to the alignment: of the smallest free blocks they fit in, the lowest."""
-        units = (size + self.align - 1) // self.align
+        try:
+            units = (size + self.align - 1) // self.align
+        except (TypeError, ZeroDivisionError):
+            raise NotASize(f"no memory of {shown(size)} bytes in units of {shown(self.align)} bytes") from None
         size = units * self.align
         best: Block | None = None
         for candidate in self.list:
@@ -86,8 +92,12 @@ class BestFit:
     # vendored: carver/roller/bestfit.py:53-62
     def free(self, block: Block) -> None:
         """Give a block back, and join it with the free blocks next to it."""
-        assert not block.is_free, f"{block!r} is free already"
-        at = self.list.index(block)
+        try:
+            is_free, at = block.is_free, self.list.index(block)
+        except (AttributeError, ValueError):
+            raise NotTaken(f"{shown(block)} is none that is taken here") from None
+        if is_free:
+            raise NotTaken(f"{block!r} is free already")
         # A new block takes the place: whoever still holds the old one sees its span unchanged.
         joined = Block(block.start, block.end, True)
         self.list[at] = joined
@@ -101,3 +111,14 @@ class BestFit:
     def __repr__(self) -> str:
         blocks = ", ".join(f"{block.start}..{block.end}{' free' if block.is_free else ''}" for block in self.list)
         return f"<BestFit limit={self.limit} [{blocks}]>"
+
+
+# ---- Additions: nothing vendored below -----------------------------------------------------------------------------
+
+
+class NotTaken(CarverError, AssertionError):
+    """A block was given back that was not taken, or joined with one that is not free as well."""
+
+
+class NotASize(CarverError, TypeError, ZeroDivisionError):
+    """Memory was asked for by something that is no number of bytes, or an allocator has units of none."""

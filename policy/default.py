@@ -12,20 +12,19 @@ from __future__ import annotations
 import functools
 import heapq
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..arch.errors import CarverError, shown
+from ..arch.arch_base import TileDevice
+from ..arch.errors import CarverError, NotADevice, shown
 from ..bestfit import BestFit
 from ..roller.hint import Hint, Stride, TileDict
-from ..roller.node import Edge, MissingPart, Node, OutputNode, PrimFuncNode, find_topo_sort, shape_product
+from ..roller.node import Edge, MissingPart, Node, NodeError, OutputNode, PrimFuncNode, find_topo_sort, shape_product
 from ..roller.rasterization import NoRasterization, Rasterization
 from ..roller.tir.stmt import PrimFunc
 from .common import coalesced_factor, coalesced_tensor_shape, factorize, get_all_factors
 
 if TYPE_CHECKING:
-    from ..arch import TileDevice
-
     # Number of the input or output, shape of the tensor, elements per transaction, bytes per element.
     Transfer = tuple[int, list[int], int, int]
 
@@ -49,11 +48,11 @@ class DefaultPolicy:
         self.arch = arch
         self.tags = {} if tags is None else tags
         self.rasterization = NoRasterization()
-        # What is the same for all tiles, by node; see `_no_padding`, `_inner_edges`, `_transfers`, `_read_time`.
+        # What is the same for all tiles, by node; see `_no_padding`, `_read_time`.
         self._known_read_times: dict[tuple, float] = {}
         self._unpadded: dict[PrimFuncNode, dict[int, Stride]] = {}
-        self._known_inner_edges: dict[PrimFuncNode, tuple[list[Edge], list[Edge]]] = {}
-        self._known_transfers: dict[PrimFuncNode, tuple[list[int], tuple[list[Transfer], list[Transfer]]]] = {}
+        # Only while a search runs, in which the graph stands still; before and after it may change. See `_transfers`.
+        self._search_transfers: dict[PrimFuncNode, tuple[list[Transfer], list[Transfer]]] = {}
 
     # vendored: carver/roller/policy/default.py:39-41
     @classmethod
@@ -83,11 +82,16 @@ class DefaultPolicy:
     # vendored: carver/roller/policy/default.py:57-70
     def _init_with_output_nodes(self, output_nodes: list[OutputNode]) -> DefaultPolicy:
         """Put the nodes in order. ``output_nodes`` become those whose every use is an output of the graph."""
+        if not isinstance(output_nodes, Iterable):
+            raise NoNodes(f"the output nodes come in a list, got {shown(output_nodes)}")
         nodes = find_topo_sort(output_nodes)
         self.ordered_nodes: list[PrimFuncNode] = [n for n in nodes if not n.is_placeholder() and not n.is_output()]
         self.output_nodes: list[PrimFuncNode] = []
         for node in self.ordered_nodes:
             node.update_tags(self.tags)
+            for edge in node.outputs:
+                if not hasattr(getattr(edge, "dst_node", None), "is_output"):
+                    raise NodeError(f"among the outputs of {node!r} is {shown(edge)}, which is no Edge to a node")
             if all(edge.dst_node.is_output() for edge in node.outputs):
                 self.output_nodes.append(node)
         return self
@@ -98,6 +102,7 @@ class DefaultPolicy:
 
         Fewer where the search finds fewer tiles that can be built, [] where it finds none.
         """
+        self._check_graph()
         trace = self.trace
         base_tile = self.get_base_tile()
         if base_tile is None:
@@ -164,16 +169,20 @@ class DefaultPolicy:
                     trace.push(price, tile)
 
         add_to_queue(init_tile, None, None)
-        while queue and len(visited_tiles) <= MAX_VISITED_TILES:
-            price, tile = heapq.heappop(queue)
-            if trace is not None:
-                trace.pop(price, tile)
-            for axis in reversed(range(len(tile))):
-                position = steps[axis].index(tile[axis])
-                if position + 1 < len(steps[axis]):
-                    new_tile = tile.copy()
-                    new_tile[axis] = steps[axis][position + 1]
-                    add_to_queue(new_tile, tile, axis)
+        self._search_transfers = {node: self._transfers(node) for node in self.ordered_nodes}
+        try:
+            while queue and len(visited_tiles) <= MAX_VISITED_TILES:
+                price, tile = heapq.heappop(queue)
+                if trace is not None:
+                    trace.pop(price, tile)
+                for axis in reversed(range(len(tile))):
+                    position = steps[axis].index(tile[axis])
+                    if position + 1 < len(steps[axis]):
+                        new_tile = tile.copy()
+                        new_tile[axis] = steps[axis][position + 1]
+                        add_to_queue(new_tile, tile, axis)
+        finally:
+            self._search_transfers = {}
         if trace is not None:
             trace.stop("cap" if queue else "exhausted", len(visited_tiles))
 
@@ -232,8 +241,12 @@ class DefaultPolicy:
         computed = 0
         items = int(shape_product(output_tile))
         for node in reversed(self.ordered_nodes):
+            if node not in op_tile_map:
+                raise NoTile(f"{node!r} hands on to nodes that do not have it among their inputs: set_inputs there too")
             tile = op_tile_map[node]
             needed = node.propagate_inputs(tile)
+            if len(node.inputs) > len(needed):
+                raise MissingPart(f"{node!r} has {len(node.inputs)} input edges, and its function {len(needed)} inputs")
             computed += int(shape_product(tile))
             for i, edge in enumerate(node.inputs):
                 op_tile_map[edge.src_node] = needed[i]
@@ -366,7 +379,7 @@ class DefaultPolicy:
             read, written = node.propagate_inputs(node_tile), node.propagate_outputs(node_tile)
             for i, edge in enumerate(node.inputs):
                 op_tile_map[edge.src_node] = read[i]
-            from_memory, to_memory = self._transfers(node)
+            from_memory, to_memory = self._search_transfers.get(node) or self._transfers(node)
             for i, shape, elements, nbytes in from_memory:
                 traffic += coalesced_tensor_shape(read[i], shape, elements) * nbytes
             for i, shape, elements, nbytes in to_memory:
@@ -397,20 +410,23 @@ class DefaultPolicy:
             internal_bytes, cached_tensors_map[node] = self.infer_node_smem_usage(td, node)
             allocator.free(allocator.malloc(internal_bytes))
             processed.add(node)
-            from_nodes, to_nodes = self._inner_edges(node)
-            for edge in from_nodes:
+            for edge in node.inputs:
                 source, source_id = edge.src_node, edge.src_id
-                if can_free(source, source_id):
+                if not source.is_placeholder() and can_free(source, source_id):
                     if (source, source_id) not in block_map:
                         # Freed before, or never put there.
                         raise UsedTwice(_why_not_there(edge))
                     allocator.free(block_map.pop((source, source_id)))
-            for edge in to_nodes:
+            for edge in node.outputs:
+                if edge.dst_node.is_output():
+                    continue
                 handed_on = (node, edge.src_id)
                 if handed_on not in block_map:
                     element_bytes = (node.get_dtype(edge.src_id).bits + 7) // 8
-                    stride = td.output_strides_map[node][len(node.inputs) + edge.src_id]
-                    elements = stride.compute_elements_from_shape(td.get_tile(node))
+                    strides, number = td.output_strides_map[node], len(node.inputs) + edge.src_id
+                    if number not in strides:
+                        raise NoTile(f"{node!r} hands on its output {edge.src_id}, which it does not have")
+                    elements = strides[number].compute_elements_from_shape(td.get_tile(node))
                     block_map[handed_on] = allocator.malloc(elements * element_bytes)
 
         if block_map:
@@ -545,8 +561,11 @@ class DefaultPolicy:
             # Time to read a thread's share from shared memory and to write the block's results; less is better.
             per_thread = [math.ceil(extent / count) for extent, count in zip(tile, thread)]
             total = self._read_time(node, per_thread, bandwidth[1])
-            for shape in output_shapes:
-                total += coalesced_tensor_shape(thread, shape, 8) / bandwidth[0]
+            try:
+                for shape in output_shapes:
+                    total += coalesced_tensor_shape(thread, shape, 8) / bandwidth[0]
+            except ZeroDivisionError:
+                raise NoBandwidth(f"a device without bandwidth of global memory writes nothing: {bandwidth}") from None
             return total
 
         for factor in reversed(factorize(block_size)):
@@ -619,11 +638,24 @@ class DefaultPolicy:
 
     # -- Additions to the class: steps that both policies take -------------------------------------------------------
 
+    def _check_graph(self) -> None:
+        """Refuse what the search would fail at with an error that does not say why."""
+        if not isinstance(self.arch, TileDevice) and not hasattr(self.arch, "transaction_size"):
+            raise NotADevice(self.arch)
+        for node in self.ordered_nodes:
+            if not hasattr(node, "propagate_inputs"):
+                raise NotAFunctionNode(f"among the nodes of the graph is {node!r}, which computes nothing")
+            for edge in node.outputs:
+                if not hasattr(edge.src_id, "__index__"):
+                    raise MissingPart(f"{node!r} hands on its output {shown(edge.src_id)}: outputs have numbers")
+
     def _tile_steps(self, init_tile: list[int]) -> list[list[int]]:
         """The extents to try along each axis: factors of the whole from the first tile's on, and small powers of 2."""
         all_steps = []
         for extent, first in zip(self.output_nodes[0].get_space_dim(), init_tile):
             factors = get_all_factors(extent)
+            if first not in factors:
+                raise CarverError(f"the first tile has {shown(first)} along an axis of {extent}, and must divide it")
             steps = factors[factors.index(first) :]
             added = [s for s in (2, 4, 8, 16, 32) if steps[0] < s < steps[-1] and s not in steps]
             all_steps.append(sorted(steps + added))
@@ -631,33 +663,21 @@ class DefaultPolicy:
 
     def _transfers(self, node: PrimFuncNode) -> tuple[list[Transfer], list[Transfer]]:
         """What a node moves from global memory (placeholders) and to it (outputs of the graph), whatever the tile."""
-        known = self._known_transfers.get(node)
-        if known is not None and known[0] == self.arch.transaction_size:
-            return known[1]
-        write_bytes, read_bytes = self.arch.transaction_size
+        transaction_size = self.arch.transaction_size
         from_memory: list[Transfer] = []
         to_memory: list[Transfer] = []
         for i, edge in enumerate(node.inputs):
             source = edge.src_node
             if source.is_placeholder():
                 nbytes = (source.get_dtype().bits + 7) // 8
-                from_memory.append((i, source.get_shape(), read_bytes // nbytes, nbytes))
+                from_memory.append((i, source.get_shape(), transaction_size[1] // nbytes, nbytes))
         for edge in node.outputs:
             if edge.dst_node.is_output():
                 # The dtype is that of output 0, whichever output this is, as in carver.
-                nbytes = (node.get_dtype().bits + 7) // 8
-                to_memory.append((edge.src_id, node.get_shape(edge.src_id), write_bytes // nbytes, nbytes))
-        self._known_transfers[node] = [write_bytes, read_bytes], (from_memory, to_memory)
+                nbytes = (edge.src_node.get_dtype().bits + 7) // 8
+                shape = node.get_shape(edge.src_id)
+                to_memory.append((edge.src_id, shape, transaction_size[0] // nbytes, nbytes))
         return from_memory, to_memory
-
-    def _inner_edges(self, node: PrimFuncNode) -> tuple[list[Edge], list[Edge]]:
-        """The edges between a node and others that compute: its inputs' and its outputs'."""
-        edges = self._known_inner_edges.get(node)
-        if edges is None:
-            from_nodes = [edge for edge in node.inputs if not edge.src_node.is_placeholder()]
-            to_nodes = [edge for edge in node.outputs if not edge.dst_node.is_output()]
-            edges = self._known_inner_edges[node] = from_nodes, to_nodes
-        return edges
 
     def _no_padding(self, node: PrimFuncNode) -> dict[int, Stride]:
         """No padding for any of a node's outputs: one dict for all tiles."""
@@ -670,6 +690,8 @@ class DefaultPolicy:
     def _multiples_of_rstep(self, node: PrimFuncNode, rstep: dict[str, int]) -> dict[str, list[int]]:
         """The node's reduction steps that are multiples of those it has."""
         candidates = self.get_node_reduce_step_candidates(node)
+        if 0 in rstep.values():
+            raise NoExtent(f"every extent must be at least 1, and {node!r} has reduction steps {rstep}")
         return {name: [s for s in steps if s % rstep[name] == 0] for name, steps in candidates.items()}
 
     def _enlarge(self, positions: dict[str, int], all_steps: dict[str, list[int]], score: Any) -> dict[str, int] | None:
@@ -686,8 +708,13 @@ class DefaultPolicy:
         time = self._known_read_times.get(key)
         if time is None:
             time = 0
-            for region in node.propagate_inputs(tile):
-                time += shape_product(region) / bandwidth
+            regions = node.propagate_inputs(tile)
+            try:
+                for region in regions:
+                    time += shape_product(region) / bandwidth
+            except ZeroDivisionError:
+                # Carver divides numpy's numbers.
+                time = math.inf
             self._known_read_times[key] = time
         return time
 
@@ -726,6 +753,18 @@ class NotAFunction(CarverError, NotImplementedError):
     """A policy was asked for something else than a PrimFunc."""
 
 
+class NotAFunctionNode(CarverError, AttributeError):
+    """A node without a function stands where one is needed."""
+
+
+class NoNodes(CarverError, TypeError):
+    """Something else than nodes was given as the outputs of a graph."""
+
+
+class NoTile(CarverError, KeyError):
+    """A node that no tile is known for, or one that hands on what it does not have."""
+
+
 class NoCount(CarverError, TypeError):
     """A topk that is no number."""
 
@@ -740,6 +779,10 @@ class UsedTwice(CarverError, KeyError):
 
 class NoExtent(CarverError, ZeroDivisionError):
     """An output without elements."""
+
+
+class NoBandwidth(CarverError, ZeroDivisionError):
+    """A device that cannot write to global memory."""
 
 
 class NoCapacity(CarverError, ZeroDivisionError):

@@ -8,10 +8,11 @@ the output, and a tile is split into warps of whole instructions instead of thre
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 from ..arch import is_cuda_arch, is_rdna_arch
-from ..arch.errors import CarverError
+from ..arch.errors import CarverError, shown
 from ..roller.hint import Hint, IntrinInfo, Stride, TileDict
 from ..roller.node import PrimFuncNode, shape_product
 from ..roller.rasterization import NoRasterization, Rasterization, Rasterization2DColumn
@@ -111,6 +112,10 @@ class TensorCorePolicy(DefaultPolicy):
                 rstep[axis.var.name] = 16 if extent < basic else basic
             elif basic == 0:
                 raise NoTransaction("the device's transaction_size is smaller than half an element")
+            elif not hasattr(basic, "__index__"):
+                # Carver divides an expression by it, which takes integers.
+                size = shown(self.arch.transaction_size)
+                raise CarverError(f"transaction_size must be integers for tensor cores, got {size}")
             elif extent % basic == 0:
                 rstep[axis.var.name] = basic
             else:
@@ -222,9 +227,10 @@ class TensorCorePolicy(DefaultPolicy):
             return super().compute_node_stride_map(node, td)
         self._can_implement_layout(node, td)
         # Carver works the paddings out each time and drops them. What stays is that the axes are looked for, which
-        # rewrites the node's tags the first time, if the reduction has two inputs.
-        if not node.knows_tensorcore_axis():
+        # rewrites the node's tags the first time, if the reduction has two inputs. A subclass is asked each time.
+        if self._has_own_strides or not node.knows_tensorcore_axis():
             self._compute_tc_strides(node, td.get_tile(node), td.get_rstep(node))
+            self._compute_tc_strides(node, td.get_tile(node))
         return self._no_padding(node), {}
 
     # vendored: carver/roller/policy/tensorcore.py:262-340
@@ -257,8 +263,12 @@ class TensorCorePolicy(DefaultPolicy):
             # Time for a warp to read its operands from shared memory; less is better.
             regions = node.propagate_inputs_on_reduction(warp_tile)
             total = 0
-            for region in regions:
-                total += shape_product(region) / self.arch.bandwidth[1]
+            try:
+                for region in regions:
+                    total += shape_product(region) / self.arch.bandwidth[1]
+            except ZeroDivisionError:
+                # Carver divides numpy's numbers.
+                return math.inf
             return total
 
         warp_tile = wmma_tile.copy()
@@ -288,7 +298,7 @@ class TensorCorePolicy(DefaultPolicy):
 
         intrin_info = node.get_tag("intrin_info")
         if intrin_info:
-            hint.intrin_info = IntrinInfo(**intrin_info)
+            hint.intrin_info = self._instruction(intrin_info)
         # Carver thinks about static shared memory first, but always ends here.
         hint.shared_scope = "shared.dyn"
         hint.complete_config(node)
@@ -305,21 +315,58 @@ class TensorCorePolicy(DefaultPolicy):
         """
         is_graph = len(self.ordered_nodes) > 1
         is_old = is_cuda_arch(self.arch) and self.arch.sm_version < 80
-        if is_graph or is_old or self._inputs_fit_in_l2():
+        # Read in any case, as in carver: a device that does not say its L2 is refused.
+        l2_bytes = self.arch.l2_cache_size_bytes
+        if is_graph or is_old or self._input_bytes() < l2_bytes:
             return NoRasterization()
         return Rasterization2DColumn(int(self.arch.compute_max_core**0.5))
 
-    # -- Addition to the class -----------------------------------------------------------------------------------------
+    # -- Additions to the class ----------------------------------------------------------------------------------------
 
-    def _inputs_fit_in_l2(self) -> bool:
+    # Whether a subclass has a `_compute_tc_strides` of its own.
+    _has_own_strides = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._has_own_strides = cls._compute_tc_strides is not TensorCorePolicy._compute_tc_strides
+
+    def _check_graph(self) -> None:
+        super()._check_graph()
+        if not _is_number(self.pipeline_stage):
+            raise NoStages(f"pipeline_stage is a number of stages, got {shown(self.pipeline_stage)}")
+
+    def _instruction(self, intrin_info: dict) -> IntrinInfo:
+        try:
+            return IntrinInfo(**intrin_info)
+        except TypeError:
+            fields = "in_dtype, out_dtype, trans_b, input_transform_kind and weight_transform_kind"
+            raise NoInstruction(f"the tag intrin_info is a dictionary of {fields}, got {shown(intrin_info)}") from None
+
+    def _input_bytes(self) -> int:
         total = 0
         for node in self.ordered_nodes:
             for buffer in node.input_buffers:
                 total += node.elements_of(buffer) * DataType(buffer.dtype).bits // 8
-        return total < self.arch.l2_cache_size_bytes
+        return total
 
 
 # ---- Additions: nothing vendored below -----------------------------------------------------------------------------
+
+
+def _is_number(value: Any) -> bool:
+    """Whether memory can be multiplied by it: an int or a float, numpy's or a constant expression."""
+    try:
+        return not isinstance(value, str) and math.isfinite(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+class NoStages(CarverError, TypeError):
+    """Stages of a pipeline that are no number."""
+
+
+class NoInstruction(CarverError, TypeError):
+    """The tag of an instruction does not describe one."""
 
 
 class DepthTimesMap(CarverError, TypeError):

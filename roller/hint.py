@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..arch.errors import CarverError, shown
 from .node import NodeError, PrimFuncNode, shape_product
 from .rasterization import (  # noqa: F401  (all are the vendored module's names too)
     NoRasterization,
@@ -245,10 +246,10 @@ class Hint:
             ("warp", self.warp, on_tensor_cores),
             ("thread", self.thread, not on_tensor_cores),
             ("rstep", self.rstep, True),
-            ("reduce_thread", self.reduce_thread, shape_product(self.reduce_thread) > 1),
+            ("reduce_thread", self.reduce_thread, _are_several(self.reduce_thread)),
             ("use_tc", self.use_tc, on_tensor_cores),
             ("strides", strides, len(strides) > 0),
-            ("step", self._step, shape_product(self._step) > 1),
+            ("step", self._step, _are_several(self._step)),
             ("raxis_order", self._raxis_order, self._raxis_order != []),
             ("vectorize", self.vectorize, self.vectorize != {}),
             ("pipeline_stage", self.pipeline_stage, self.pipeline_stage != 1),
@@ -292,6 +293,27 @@ class Hint:
         """Set the options of the build that follow from the rest."""
         # Accumulators of 32 bits take much shared memory, so its buffers should share; in dynamic shared memory
         # they always do.
-        wide = bool(self.use_tc) and self.intrin_info.out_dtype in ("float32", "int32")
-        self.pass_context = {"tirx.merge_static_smem": wide or self.shared_scope == "shared.dyn"}
+        merges = bool(self.use_tc) and self.intrin_info.out_dtype in ("float32", "int32")
+        if self.shared_scope == "shared.dyn":
+            merges = True
+        self.pass_context = {"tirx.merge_static_smem": merges}
         return self
+
+
+# ---- Additions: nothing vendored below -----------------------------------------------------------------------------
+
+
+class NotNumbers(CarverError, TypeError):
+    """Threads or steps of a hint are no numbers."""
+
+
+def _are_several(counts: Any) -> bool:
+    """Whether there is more than 1 in all: of whatever numbers, lists of them, or a lone one, as numpy multiplies."""
+    if type(counts) is list and all(type(count) is int for count in counts):
+        return shape_product(counts) > 1
+    import numpy
+
+    try:
+        return bool(numpy.prod(counts) > 1)
+    except (TypeError, ValueError):
+        raise NotNumbers(f"threads and steps of a hint are numbers, one for each axis, got {shown(counts)}") from None

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..arch import is_tensorcore_supported_precision
 from ..arch.cuda import CUDA, check_sm_version
-from ..arch.errors import CarverError
+from ..arch.errors import CarverError, shown
 from ..arch.rdna import _get_rdna_tuning_config
 from ..arch.target import target_get_mcpu, target_is_rdna
 from .analysis import get_reduction_blocks, get_root_block
 from .tir.expr import BufferLoad, IntImm, IterVar, PrimExpr, Range, Var, is_one, pre_order_visit, undefined_vars
 from .tir.index_map import IndexMap
-from .tir.schedule import SBlockRV, Schedule
+from .tir.schedule import IRModule, SBlockRV, Schedule
 from .tir.stmt import Buffer, BufferRegion, BufferStore, PrimFunc, SBlock
 
 if TYPE_CHECKING:
@@ -251,6 +251,10 @@ def get_index_map(block: SBlock, layout: list[str] | None = None) -> tuple[Index
     if traits is None:
         return None
     a_traits, b_traits, c_traits, block_traits = traits
+    try:
+        a_layout, b_layout, c_layout = layout[0], layout[1], layout[2]
+    except (TypeError, LookupError):
+        raise CarverError(f"layout has 'n', 't' or 'a' for each of A, B and C, got {shown(layout)}") from None
 
     def infer_layout(layout: str, region: Sequence[Range], kind: str) -> list[IterKind]:
         rows, columns = {
@@ -269,9 +273,9 @@ def get_index_map(block: SBlock, layout: list[str] | None = None) -> tuple[Index
             return [IterKind.kIter_S, IterKind.kIter_K, space]
         raise CarverError(f"Unknown layout {layout}")
 
-    a_map = make_iter_fusion_index_map(a_traits, infer_layout(layout[0], block.reads[0].region, "A"))
-    b_map = make_iter_fusion_index_map(b_traits, infer_layout(layout[1], block.reads[1].region, "B"))
-    c_map = make_iter_fusion_index_map(c_traits, infer_layout(layout[2], block.writes[0].region, "C"))
+    a_map = make_iter_fusion_index_map(a_traits, infer_layout(a_layout, block.reads[0].region, "A"))
+    b_map = make_iter_fusion_index_map(b_traits, infer_layout(b_layout, block.reads[1].region, "B"))
+    c_map = make_iter_fusion_index_map(c_traits, infer_layout(c_layout, block.writes[0].region, "C"))
     block_order = [IterKind.kIter_S, IterKind.kIter_I, IterKind.kIter_J, IterKind.kIter_K]
     return make_iter_fusion_index_map(block_traits, block_order), a_map, b_map, c_map
 
@@ -392,6 +396,8 @@ def get_tensorized_func_and_tags(
     """
     if layout is None:
         layout = ["a", "a", "a"]
+    if not isinstance(func, (PrimFunc, IRModule)):
+        raise NotForATarget(f"a PrimFunc can be brought to tensor cores, not {shown(func)}")
     sch = Schedule(func)
     blocks = sch.get_child_blocks(get_root_block(sch))
     reduction_blocks = get_reduction_blocks(sch, blocks)
@@ -400,6 +406,8 @@ def get_tensorized_func_and_tags(
     # From here on carver also asks whether _can_be_tensorized "is None"; the answer is a bool, so nothing comes of it.
     main_block = reduction_blocks[0]
 
+    if not hasattr(target, "kind"):
+        raise NotForATarget(f"target must be a Target, such as CUDA(...).target, not {shown(target)}")
     is_cuda = target.kind.name == "cuda"
     sm_version = check_sm_version(target.attrs.get("arch", "")) if is_cuda else -1
     is_cuda_tensorcore = is_cuda and sm_version >= 70
@@ -529,6 +537,14 @@ class NotABuffer(CarverError, KeyError):
         return str(self.args[0])
 
 
+class NotForATarget(CarverError, AttributeError):
+    """Something else than a function, or than a target."""
+
+
+class NoSecondInput(CarverError, IndexError):
+    """A block with fewer inputs than a matrix product."""
+
+
 class NoAccess(CarverError, AssertionError):
     """A block without inputs or without outputs."""
 
@@ -603,16 +619,19 @@ def _analyze_tensorcore_tags(
     if is_cuda and 70 <= sm_version < 80 and out_dtype == "int32":
         return False
     intrin_info: dict[str, Any] = {"in_dtype": in_dtype, "out_dtype": out_dtype}
+    if len(block_stmt.reads) < 2:
+        raise NoSecondInput(f"the block {block_stmt.name_hint!r} is no matrix product: it has fewer than two inputs")
     # With the reduction last, B is transposed.
     intrin_info["trans_b"] = _last_axis_reduces(block_stmt, block_stmt.reads[1].region)
+    attrs = func.attrs if isinstance(func, PrimFunc) else {}
     for kind in ("input_transform_kind", "weight_transform_kind"):
-        if kind in func.attrs:
-            intrin_info[kind] = func.attrs[kind]
+        if kind in attrs:
+            intrin_info[kind] = attrs[kind]
     tags["intrin_info"] = intrin_info
 
     # Warps share a reduction, in a product with few rows of a dequantised matrix.
     require_block_reduce = False
-    if "dequantize_info" in func.attrs and in_dtype in ("bfloat16", "float16") and func.params:
+    if "dequantize_info" in attrs and in_dtype in ("bfloat16", "float16") and func.params:
         rows = func.buffer_map[func.params[0]].shape[0]
         require_block_reduce = isinstance(rows, IntImm) and rows.value <= 128
     if require_block_reduce and is_cuda and sm_version == 80:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -140,10 +140,11 @@ class Node:
 
     # vendored: carver/roller/node.py:107-109
     def update_tags(self, tags: dict) -> None:
-        if not hasattr(tags, "items"):
-            raise NotAFunction(f"the tags of {self.name!r} are a dictionary, got {shown(tags)}")
-        for name, value in tags.items():
-            self.add_tag(name, value)
+        try:
+            for name in tags:
+                self.add_tag(name, tags[name])
+        except (TypeError, LookupError):
+            raise NotAFunction(f"the tags of {self.name!r} are a dictionary, got {shown(tags)}") from None
 
     # vendored: carver/roller/node.py:111-112
     def set_tag(self, k: str, v: Any = True) -> None:
@@ -190,7 +191,10 @@ class Node:
 
     # vendored: carver/roller/node.py:144-145
     def get_dtype(self, id: int = 0) -> DataType:
-        return _output_of(self, self._dtypes, id)
+        try:
+            return self._dtypes[id]
+        except (IndexError, TypeError):
+            raise _no_output(self, self._dtypes, id) from None
 
     # vendored: carver/roller/node.py:147-155
     def set_dtype(self, dtype: DataType, id: int = 0) -> None:
@@ -199,7 +203,10 @@ class Node:
 
     # vendored: carver/roller/node.py:157-158
     def get_shape(self, id: int = 0) -> list[int]:
-        return _output_of(self, self._shapes, id)
+        try:
+            return self._shapes[id]
+        except (IndexError, TypeError):
+            raise _no_output(self, self._shapes, id) from None
 
     # vendored: carver/roller/node.py:160-165
     def set_shape(self, shape: Iterable, id: int = 0, overwrite: bool = False) -> None:
@@ -278,7 +285,7 @@ class PrimFuncNode(Node):
         self._plain_reads: PlainReads | None = None
         self._reduction_buffers: list[Buffer] | None = None
         self._reduction_names: list[str] | None = None
-        self._footprint_candidates: list[CacheCandidate] | None = None
+        self._footprint_candidates: tuple[list[CacheCandidate], bool] | None = None
         self._limits: dict[Buffer, tuple[int, ...] | None] = {}
 
         for edge, buffer in zip(self.inputs, self.input_buffers):
@@ -444,6 +451,9 @@ class PrimFuncNode(Node):
         """The extents of the region of each input of the reduction block, by name, not clipped."""
         if self.reduction_block is None:
             return {}
+        if self._has_own_propagate:
+            results, _ = self.propagate(shape, rstep or {}, [buffer.name for buffer in self._reduction_inputs()])
+            return results
         regions = self._regions(shape, rstep)
         if self._reduction_names is None:
             # In the order in which they are found going back from the output, as `propagate` has them.
@@ -482,13 +492,16 @@ class PrimFuncNode(Node):
         stride_map = {} if stride_map is None else stride_map
         total = 0
         cached: list[str] = []
-        candidates = self._cache_candidates()
-        extents = self._plain_extents(shape, rstep) if candidates else None
+        candidates, need_regions = self._footprint_candidates or self._cache_candidates()
+        if not candidates:
+            return total, cached
+        extents = self._plain_extents(shape, rstep)
+        regions = self._regions(shape, rstep) if extents is None or need_regions else None
         for candidate in candidates:
             name, positions = candidate.buffer, candidate.positions
             if name in cached:
                 continue
-            if not candidate.reduces and not candidate.is_broadcast(self._regions(shape, rstep)):
+            if not candidate.reduces and not candidate.is_broadcast(regions):
                 continue
             cached.append(name)
             if candidate.is_after_reduction:
@@ -497,7 +510,7 @@ class PrimFuncNode(Node):
             if extents is not None and positions is not None:
                 region = [extents[position] for position in positions]
             else:
-                region = self._regions(shape, rstep)[name]
+                region = regions[name]
             if name in stride_map:
                 elements = stride_map[name].compute_elements_from_shape(region)
             else:
@@ -512,6 +525,17 @@ class PrimFuncNode(Node):
         raise NoInputBuffers("BlockAnalyzer has no attribute 'input_buffers'; take the node's own `input_buffers`")
 
     # -- Additions to the class: what the methods above keep, or do step by step -----------------------------------
+
+    # Whether a subclass has a `propagate` of its own, or any method that the axes of tensor cores follow from: the
+    # short ways below take them for those of this class. (A node has just as many attributes as Python keeps fast.)
+    _has_own_propagate = False
+    _has_own_axes = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._has_own_propagate = cls.propagate is not PrimFuncNode.propagate
+        names = ("propagate", "propagate_reduction_inputs", "infer_tensorcore_axis")
+        cls._has_own_axes = any(getattr(cls, name) is not getattr(PrimFuncNode, name) for name in names)
 
     def _find_space_dim(self) -> list[int]:
         dims = []
@@ -569,8 +593,8 @@ class PrimFuncNode(Node):
         return a_region, b_region
 
     def knows_tensorcore_axis(self) -> bool:
-        """Whether `infer_tensorcore_axis` has its answer already."""
-        return self._tensorcore_axis is not None
+        """Whether `infer_tensorcore_axis` has its answer already, and no subclass would say otherwise."""
+        return self._tensorcore_axis is not None and not self._has_own_axes
 
     def extents_of(self, buffer: Buffer) -> Sequence:
         """The buffer's shape, as ints where all of it is constant: these compare much faster than expressions."""
@@ -599,13 +623,20 @@ class PrimFuncNode(Node):
             self._stage_names = tuple(dict.fromkeys(buffer.name for buffer in outputs))
         return self._stage_names
 
-    def _regions(self, tile: Sequence[int], rstep: dict[str, int] | None) -> Regions:
+    def _regions(
+        self, tile: Sequence[int], rstep: dict[str, int] | None, clips: list[Clip] | None = None
+    ) -> Regions | OwnRegions:
         """``propagate`` for whatever is asked of the result; kept, where it takes time to work out."""
+        if self._has_own_propagate:
+            targets = None if clips is None else [clip.buffer.name for clip in clips]
+            return OwnRegions(*self.propagate(tile, rstep or {}, targets))
         places = self._plainly_read().places
         if places.are_all_plain:
             extents = self._plain_extents(tile, rstep)
             if extents is not None:
                 return Regions(places, extents, places.starts)
+        if rstep and not hasattr(rstep, "items"):
+            rstep = self.ana.steps_in(rstep)
         key = (*tile, None, *rstep.items()) if rstep else tuple(tile)
         regions = self._known_regions.get(key)
         if regions is None:
@@ -635,7 +666,8 @@ class PrimFuncNode(Node):
         if self._plain_reads is None:
             names = self._tiled_buffers()
             places = self.ana.places(names)
-            rank = len(places.input_vars[0]) if len(names) == 1 else -1
+            # -1: there is no short way.
+            rank = len(places.input_vars[0]) if len(names) == 1 and not self._has_own_propagate else -1
             inputs = [self._plain_read(places, buffer, buffer) for buffer in self.input_buffers]
             reduction_inputs, outputs = [], []
             if self.reduction_block:
@@ -654,8 +686,8 @@ class PrimFuncNode(Node):
         """How to clip a buffer's region by the shape of another."""
         clip = Clip(buffer, limit, align_last)
         known = places.mapping.get(buffer.name)
-        if limit is None or not known or None in known:
-            # To be refused when it is asked for.
+        if limit is None or not known or None in known or self._has_own_propagate:
+            # To be refused, or found out, when it is asked for.
             return clip
         rank, positions, limits = places.rank(buffer.name), places.plain(buffer.name), self._limits_of(limit)
         if limit is buffer and places.is_taken_from_between(buffer.name):
@@ -671,7 +703,7 @@ class PrimFuncNode(Node):
     def _clipped(self, clips: list[Clip], tile: Sequence[int], rstep: dict[str, int] | None) -> list[list[Any]]:
         """Regions, no longer than some shape along each axis."""
         extents = self._plain_extents(tile, rstep)
-        regions: Regions | None = None
+        regions: Regions | OwnRegions | None = None
         results = []
         for clip in clips:
             pairs = clip.pairs
@@ -679,11 +711,11 @@ class PrimFuncNode(Node):
                 results.append([extents[at] if extents[at] <= limit else limit for at, limit in pairs])
                 continue
             if regions is None:
-                regions = self._regions(tile, rstep)
+                regions = self._regions(tile, rstep, clips)
             results.append(self._clip(clip, regions))
         return results
 
-    def _clip(self, clip: Clip, regions: Regions) -> list[Any]:
+    def _clip(self, clip: Clip, regions: Regions | OwnRegions) -> list[Any]:
         """A buffer's region, no longer than a shape along each axis, from the first axis on or up to the last."""
         region = _region_of(regions, clip.buffer)
         limit = clip.limit
@@ -693,40 +725,47 @@ class PrimFuncNode(Node):
                 "whose shape carver would clip it by"
             )
         if clip.limits is not None:
-            is_clipped = limit is not clip.buffer or not regions.places.is_taken_from_between(limit.name)
-            if region and max(region) > LARGEST_CONSTANT and is_clipped:
-                _check_constants(region, limit)
+            if region and max(region) > LARGEST_CONSTANT:
+                if limit is not clip.buffer or not regions.is_taken_from_between(limit.name):
+                    _check_constants(region, limit)
             return [extent if extent <= most else most for extent, most in zip(region, clip.limits)]
+        if limit is clip.buffer and regions.is_taken_from_between(limit.name):
+            return region
         # Variable extents: TVM's own comparison decides, and raises where it cannot.
         skipped = max(len(limit.shape) - len(region), 0) if clip.align_last else 0
         clipped = [min(pair) for pair in zip(region, limit.shape[skipped:])]
         return [self.extent_wrapper(extent) for extent in clipped] if limit is clip.buffer else clipped
 
-    def _cache_candidates(self) -> list[CacheCandidate]:
-        """What of ``footprint`` is the same for every tile: each block with each of its inputs that may be cached."""
+    def _cache_candidates(self) -> tuple[list[CacheCandidate], bool]:
+        """What of ``footprint`` is the same for every tile: each block with each of its inputs that may be cached, and
+        whether any needs more of the regions than the extents of variables."""
         if self._footprint_candidates is None:
             # Names of blocks are new at each query, so of the traversal's set only the reduction itself, whose name
             # is kept, can ever be found again: all other blocks count as coming after it, its consumers too.
             self.reduce_dependent_blocks: set[SBlockRV] = set()
             if self.reduction_block:
                 pre_order_traverse(self.block_analyzer, [self.reduction_block], self.reduce_dependent_blocks.add)
-            self._footprint_candidates = []
+            candidates: list[CacheCandidate] = []
             places = self._plainly_read().places
             for block in self.blocks:
                 is_after = bool(self.reduction_block) and block not in self.reduce_dependent_blocks
                 output = self.block_analyzer.get_output_buffers(block)[0]
                 reduces = self.block_analyzer.get_block_info(block).is_reduction()
                 for buffer in self.block_analyzer.get_input_buffers(block):
-                    may_broadcast = buffer in self.args and places.rank(output.name) > places.rank(buffer.name)
+                    may_broadcast = buffer in self.args and (
+                        self._has_own_propagate or places.rank(output.name) > places.rank(buffer.name)
+                    )
                     if reduces or may_broadcast:
                         size = (DataType(buffer.dtype).bits + 7) // 8
                         places.of(buffer.name)
                         positions = places.plain(buffer.name)
-                        self._footprint_candidates.append(
+                        candidates.append(
                             CacheCandidate(
                                 buffer.name, output.name, size, may_broadcast, reduces, is_after, positions
                             )
                         )
+            need_regions = any(not c.reduces or c.positions is None for c in candidates)
+            self._footprint_candidates = candidates, need_regions
         return self._footprint_candidates
 
 
@@ -825,12 +864,12 @@ def find_topo_sort(output_node_list: Iterable[Node]) -> list[Node]:
     done: dict[Node, bool] = {}
 
     def visit(node: Node) -> None:
+        if not hasattr(node, "inputs"):
+            raise NodeError(f"among the nodes of the graph is {shown(node)}, which is none")
         if node in done:
             if not done[node]:
                 raise CarverError(_describe_cycle(output_node_list))
             return
-        if not hasattr(node, "inputs"):
-            raise NodeError(f"among the nodes of the graph is {shown(node)}, which is none")
         done[node] = False
         for edge in node.inputs:
             if not hasattr(edge, "src_node"):
@@ -939,7 +978,19 @@ class CacheCandidate:
         """Whether the block reads fewer elements of an argument than it writes, along fewer axes."""
         if not self.may_broadcast:
             return False
-        return bool(shape_product(shapes[self.output]) > shape_product(shapes[self.buffer]))
+        written, read = shapes[self.output], shapes[self.buffer]
+        return len(written) > len(read) and bool(shape_product(written) > shape_product(read))
+
+
+class OwnRegions(dict):
+    """What a subclass's ``propagate`` answers: extents by buffer, and which buffers it says are taken from between."""
+
+    def __init__(self, extents: dict[str, list[int]], taken_from_between: Container[str]) -> None:
+        super().__init__(extents)
+        self._taken_from_between = taken_from_between
+
+    def is_taken_from_between(self, name: str) -> bool:
+        return name in self._taken_from_between
 
 
 # How many tiles' regions a node keeps. The search does not come back to a tile, and filling memory takes longer than
@@ -969,11 +1020,13 @@ def shape_product(shape: Sequence) -> Any:
 
 
 def whole_extents(extents: Iterable[int]) -> list[int]:
-    """Extents, which may be numpy's, as ints. NotAConstant, a TypeError, for a float or anything else."""
+    """Extents, which may be numpy's, as ints. NotAConstant, a TypeError, for a float, an expression or the like."""
     try:
+        if any(isinstance(extent, PrimExpr) for extent in extents):
+            raise TypeError
         return [extent if type(extent) is int else operator.index(extent) for extent in extents]
     except TypeError:
-        raise NotAConstant(f"the extents of a tile are integers, not {[*extents]}") from None
+        raise NotAConstant(f"the extents of a tile are integers, not {shown(extents)}") from None
 
 
 def node_graph(output_nodes: Iterable[Node]) -> networkx.MultiDiGraph:
@@ -1048,11 +1101,8 @@ def _check_constants(region: list[int], buffer: Buffer) -> None:
             raise TooLarge(f"the region of {buffer.name!r} has an extent of {extent}, and the largest is 2**63 - 1")
 
 
-def _output_of(node: Node, values: list, id: int) -> Any:
-    try:
-        return values[id]
-    except IndexError:
-        raise MissingPart(f"{node!r} has {len(values)} outputs, so none with index {id}") from None
+def _no_output(node: Node, values: list, id: Any) -> MissingPart:
+    return MissingPart(f"{node!r} has {len(values)} outputs, so none with index {shown(id)}")
 
 
 def _axis_number(axis: Any) -> int:

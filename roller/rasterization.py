@@ -27,7 +27,8 @@ class Rasterization:
     @property
     def panel_width(self) -> int:
         """The panel width. AssertionError where the plan has none."""
-        assert self.panel_width_ is not None, f"{type(self).__name__} has no panel width"
+        if self.panel_width_ is None:
+            raise NoPanels(f"{type(self).__name__} has no panel width")
         return self.panel_width_
 
 
@@ -107,6 +108,10 @@ class Rasterization2DColumn(Rasterization):
 
 
 # ---- Additions: nothing vendored below -----------------------------------------------------------------------------
+
+
+class NoPanels(CarverError, AssertionError):
+    """A plan without panels was asked for their width."""
 
 
 class NotImplementedCode(CarverError, NotImplementedError):

@@ -6,7 +6,7 @@ import logging
 import os
 
 from ..arch.arch_base import TileDevice
-from ..arch.errors import CarverError
+from ..arch.errors import CarverError, NotADevice
 from ..policy import DefaultPolicy, TensorCorePolicy
 from .hint import Hint
 from .matmul_analysis import get_tensorized_func_and_tags
@@ -132,7 +132,7 @@ def _function_of(func_or_module: PrimFunc | IRModule) -> PrimFunc:
 
 def _check_device(arch: TileDevice) -> None:
     if not isinstance(arch, TileDevice):
-        raise CarverError(f"arch must be a device, such as CUDA(...) or get_arch(...), not {arch!r}")
+        raise NotADevice(arch)
 
 
 def _try_tensorize(func: PrimFunc, arch: TileDevice, allow_gemv: bool) -> tuple[PrimFunc | None, dict | None]:

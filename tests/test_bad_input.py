@@ -12,13 +12,28 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from carver.arch import CUDA, CarverError, Target, auto_infer_current_arch, current_arch, get_arch
+from carver.arch import (
+    CUDA,
+    CarverError,
+    Target,
+    auto_infer_current_arch,
+    current_arch,
+    get_arch,
+    has_mma_support,
+    is_ada_arch,
+    is_ampere_arch,
+    is_hopper_arch,
+    is_tensorcore_supported_precision,
+    is_volta_arch,
+)
 from carver.arch.errors import one_line, shown
-from carver.policy import DefaultPolicy
-from carver.roller.node import Edge, OutputNode, PrimFuncNode
+from carver.policy import DefaultPolicy, TensorCorePolicy
+from carver.roller.matmul_analysis import get_tensorized_func_and_tags
+from carver.roller.node import Edge, Node, OutputNode, PrimFuncNode
 from carver.roller.template import (
     ConvTemplate,
     ElementwiseTemplate,
@@ -29,6 +44,7 @@ from carver.roller.template import (
 )
 from carver.roller.tir import te
 from carver.roller.tir.dtypes import DataType
+from carver.roller.tir.expr import IntImm
 from carver.roller.tir.schedule import Schedule
 from carver.roller.utils import get_roller_hints_from_func, get_roller_hints_from_output_nodes
 from carver.tools import recording
@@ -837,3 +853,162 @@ def test_an_edge_known_at_one_end_only() -> None:
 def test_graphs_in_pieces_have_hints() -> None:
     # As in the real carver.
     assert len(get_roller_hints_from_output_nodes([OutputNode(add_one()), OutputNode(add_one())], A100, topk=2)) == 2
+
+
+def linked(src_id) -> list[OutputNode]:
+    source, target = add_one(), add_one()
+    link(source, target, src_id)
+    return [OutputNode(target)]
+
+
+def handed_on_only() -> list[OutputNode]:
+    source, target = add_one(), add_one()
+    source._out_edges.append(Edge(source, target, 0, 0))
+    return [OutputNode(source), OutputNode(target)]
+
+
+def with_more_inputs_than_the_function() -> list[OutputNode]:
+    source, target = add_one(), add_one()
+    link(source, target)
+    target.inputs.append(Edge(source, target, 0, 1))
+    return [OutputNode(target)]
+
+
+def with_output(edge) -> list[OutputNode]:
+    node = add_one()
+    node._out_edges.append(edge(node) if callable(edge) else edge)
+    return [OutputNode(node)]
+
+
+NODE = "<Node, PrimFuncNode>"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: linked(-1), f"{NODE} hands on its output -1, which it does not have"),
+        (lambda: linked(-2), f"{NODE} has 1 outputs, so none with index -2"),
+        (lambda: linked(None), f"{NODE} hands on its output None: outputs have numbers"),
+        (lambda: linked("0"), f"{NODE} hands on its output '0': outputs have numbers"),
+        (lambda: [OutputNode(add_one(), "0")], f"{NODE} has 1 outputs, so none with index '0'"),
+        (lambda: [OutputNode(add_one(), None)], f"{NODE} has 1 outputs, so none with index None"),
+        (lambda: [OutputNode(add_one(), 0.0)], f"{NODE} has 1 outputs, so none with index 0.0"),
+        (handed_on_only, f"{NODE} hands on to nodes that do not have it among their inputs: set_inputs there too"),
+        (with_more_inputs_than_the_function, f"{NODE} has 2 input edges, and its function 1 inputs"),
+        (lambda: None, "the output nodes come in a list, got None"),
+        (add_one, f"the output nodes come in a list, got {NODE}"),
+        (lambda: [Node()], "among the nodes of the graph is <Node, Node>, which computes nothing"),
+        (lambda: [[1]], "among the nodes of the graph is [1], which is none"),
+        (lambda: [Edge(1, 2, 3, 4)], "among the nodes of the graph is Edge(src_node=1, dst_node=2, src_"),
+        (lambda: with_output("x"), f"among the outputs of {NODE} is 'x', which is no Edge to a node"),
+        (lambda: with_output(lambda node: Edge(node, None, 0, 0)), f"among the outputs of {NODE} is Edge(src_node="),
+    ],
+)
+def test_graphs_that_name_what_is_not_there(make, message: str) -> None:
+    # Each raises in the real carver: KeyError, IndexError, TypeError, AttributeError.
+    for policy in (DefaultPolicy, TensorCorePolicy):
+        assert refusal(lambda: policy.from_output_nodes(make(), arch=A100).emit_config(1)).startswith(message)
+    if "come in a list" not in message:  # the function says that itself
+        assert refusal(lambda: get_roller_hints_from_output_nodes(make(), arch=A100)).startswith(message)
+
+
+def test_an_output_counted_from_the_end() -> None:
+    # As in the real carver, an OutputNode may.
+    assert len(DefaultPolicy.from_output_nodes([OutputNode(add_one(), -1)], arch=A100).emit_config(2)) == 2
+
+
+NOT_A_DEVICE = "arch must be a device, such as CUDA(...) or get_arch(...), not "
+
+
+@pytest.mark.parametrize("arch", ["a100", None, 5])
+def test_a_device_is_needed(arch) -> None:
+    # AttributeError in the real carver, when a figure is read.
+    func = ElementwiseTemplate(shape=[64]).equivalent_function()
+    for policy in (DefaultPolicy, TensorCorePolicy):
+        assert refusal(lambda: policy.from_prim_func(func, arch).emit_config(1)) == f"{NOT_A_DEVICE}{arch!r}"
+    for question in (is_volta_arch, is_ampere_arch, is_ada_arch, is_hopper_arch, has_mma_support):
+        assert refusal(lambda: question(arch)) == f"{NOT_A_DEVICE}{arch!r}"
+    precision = ("float16", "float16", arch)
+    assert refusal(lambda: is_tensorcore_supported_precision(*precision)) == f"{NOT_A_DEVICE}{arch!r}"
+    with current_arch(A100):
+        template = MatmulTemplate(M=64, N=64, K=64).with_arch(arch)
+    if arch is not None:
+        assert refusal(template.is_volta_arch) == f"{NOT_A_DEVICE}{arch!r}"
+    assert template.has_arch() is (arch is not None)
+
+
+def test_anything_with_the_figures_is_a_device() -> None:
+    # As in the real carver.
+    like_a100 = SimpleNamespace(**vars(A100))
+    func = ElementwiseTemplate(shape=[64, 64]).equivalent_function()
+    assert len(DefaultPolicy.from_prim_func(func, like_a100).emit_config(2)) == 2
+
+
+PRODUCT = MatmulTemplate(M=64, N=64, K=64, accum_dtype="float32").equivalent_function()
+
+
+@pytest.mark.parametrize("layout", [["n", "t"], [], "n", 5, {"a": 1}])
+def test_layouts_of_three(layout) -> None:
+    # IndexError, TypeError, KeyError in the real carver.
+    expected = f"layout has 'n', 't' or 'a' for each of A, B and C, got {layout!r}"
+    assert refusal(lambda: get_tensorized_func_and_tags(PRODUCT, A100.target, layout=layout)) == expected
+
+
+def test_layouts_that_the_real_carver_takes() -> None:
+    for layout in ("ntn", ["n", "t", "n", "n"], {0: "n", 1: "t", 2: "n"}):
+        _, tags = get_tensorized_func_and_tags(PRODUCT, A100.target, layout=layout)
+        assert tags["tensorcore_config"] == [1, 2]
+
+
+def test_what_can_be_brought_to_tensor_cores() -> None:
+    # AttributeError or IndexError in the real carver.
+    for func in (None, "x", 5):
+        expected = f"a PrimFunc can be brought to tensor cores, not {func!r}"
+        assert refusal(lambda: get_tensorized_func_and_tags(func, A100.target)) == expected
+    for target in (None, "x", 5):
+        expected = f"target must be a Target, such as CUDA(...).target, not {target!r}"
+        assert refusal(lambda: get_tensorized_func_and_tags(PRODUCT, target)) == expected
+    sums = GeneralReductionTemplate(structure="SR", shape=[64, 128], dtype="float16").equivalent_function()
+    text = refusal(lambda: get_tensorized_func_and_tags(sums, A100.target, skip_normalize=True))
+    assert text.endswith("is no matrix product: it has fewer than two inputs")
+
+
+@pytest.mark.parametrize(
+    ("tag", "message"),
+    [
+        ({"pipeline_stage": "x"}, "pipeline_stage is a number of stages, got 'x'"),
+        ({"pipeline_stage": [1]}, "pipeline_stage is a number of stages, got [1]"),
+        ({"pipeline_stage": float("nan")}, "pipeline_stage is a number of stages, got nan"),
+        ({"pipeline_stage": float("inf")}, "pipeline_stage is a number of stages, got inf"),
+        ({"intrin_info": "x"}, "the tag intrin_info is a dictionary of in_dtype, out_dtype, trans_b, "),
+        ({"intrin_info": 5}, "the tag intrin_info is a dictionary of in_dtype, out_dtype, trans_b, "),
+        ({"intrin_info": {"in_dtype": "float16"}}, "the tag intrin_info is a dictionary of in_dtype, out_dtype, "),
+    ],
+)
+def test_tags_for_tensor_cores(tag: dict, message: str) -> None:
+    # TypeError or ValueError in the real carver.
+    policy = TensorCorePolicy.from_prim_func(PRODUCT, A100, tags={"tensorcore_config": [0, 1], **tag})
+    assert refusal(lambda: policy.emit_config(2)).startswith(message)
+
+
+def test_a_reduction_over_nothing() -> None:
+    # ZeroDivisionError in the real carver.
+    m = te.var("m")
+    X = te.placeholder((64, m), name="A")
+    k = te.reduce_axis((0, m), name="k")
+    func = te.create_prim_func([m, X, te.compute((64,), lambda i: te.sum(X[i, k], axis=k), name="C")])
+    tags = {"opt_shapes": {"m": IntImm("int32", 0)}}
+    for policy in (DefaultPolicy, TensorCorePolicy):
+        text = refusal(lambda: policy.from_prim_func(func, A100, tags=dict(tags)).emit_config(1))
+        assert text == f"every extent must be at least 1, and {NODE} has reduction steps {{'v1': 0}}"
+
+
+def test_a_first_tile_that_divides_nothing() -> None:
+    # ValueError "2 is not in list" in the real carver.
+    class Twos(DefaultPolicy):
+        def get_base_tile(self):
+            return [2] * len(self.output_nodes[0].get_space_dim())
+
+    func = ElementwiseTemplate(shape=[64, 3]).equivalent_function()
+    text = refusal(lambda: Twos.from_prim_func(func, A100).emit_config(1))
+    assert text == "the first tile has 2 along an axis of 3, and must divide it"

@@ -5,6 +5,7 @@ import json
 import random
 
 import pytest
+from carver.arch.errors import CarverError
 from carver.bestfit import BestFit, Block
 
 
@@ -67,6 +68,23 @@ def test_freed_twice():
         allocator.free(block)
     with pytest.raises(AssertionError, match="one is free"):
         Block(0, 32, True).merge(Block(32, 64, False))
+
+
+def test_what_is_no_memory():
+    """ValueError, AttributeError, TypeError, ZeroDivisionError in the real carver."""
+    allocator = BestFit()
+    block = allocator.malloc(32)
+    allocator.free(block)
+    # A new block has taken its place, so this one is not free, and not here.
+    for other in (block, Block(0, 32, False), "x", None):
+        with pytest.raises(CarverError, match="is none that is taken here"):
+            allocator.free(other)
+    for size in (None, "x", []):
+        with pytest.raises(TypeError, match="no memory of .* bytes in units of 32 bytes") as caught:
+            allocator.malloc(size)
+        assert isinstance(caught.value, CarverError)
+    with pytest.raises(ZeroDivisionError, match="no memory of 5 bytes in units of 0 bytes"):
+        BestFit(0).malloc(5)
 
 
 def test_repr():

@@ -138,3 +138,11 @@ def test_other_plans():
     with pytest.raises(AssertionError, match="NoRasterization has no panel width") as caught:
         NoRasterization().panel_width
     assert caught.type is AssertionError or isinstance(caught.value, CarverError)
+
+
+def test_plans_without_panels():
+    """AssertionError in the real carver."""
+    for plan in (NoRasterization(), Rasterization2DRow(None), Rasterization()):
+        with pytest.raises(AssertionError, match=f"{type(plan).__name__} has no panel width") as caught:
+            plan.panel_width  # noqa: B018
+        assert isinstance(caught.value, CarverError)

@@ -8,10 +8,11 @@ follows it. Once that is done (``construct_dependency_target``), a tile is only 
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...arch.errors import CarverError
+from ...arch.errors import CarverError, shown
 from ..tir.arith import Analyzer, ConstIntBound, IterMapLevel, detect_iter_map, inverse_affine_iter_map
 from ..tir.arith.const_int_bound import compile_bound
 from ..tir.arith.int_operator import InternalError
@@ -390,17 +391,32 @@ class InputShapeInference:
 
     def reduce_extents(self, rstep: dict[str, int] | None) -> list[int]:
         """How far each reduction axis runs: its steps where these are fewer than its extent."""
-        key = tuple(rstep.items()) if rstep else ()
+        try:
+            key = tuple(rstep.items()) if rstep else ()
+        except AttributeError:
+            return self.reduce_extents(self.steps_in(rstep))
         extents = self._known_reduce_extents.get(key)
         if extents is None:
-            extents = self._known_reduce_extents[key] = []
+            extents = []
             for axis in self.reduce_axes:
                 _, extent = _constant_domain(axis)
-                steps = min(extent, (rstep or {}).get(axis.var.name, extent))
-                if type(steps) is not int and not hasattr(steps, "__index__"):
-                    raise NotAConstantDomain(f"the steps of the axis {axis.var.name} must be an integer, not {steps!r}")
+                wanted = (rstep or {}).get(axis.var.name, extent)
+                try:
+                    steps = operator.index(min(extent, wanted))
+                except TypeError:
+                    message = f"the steps of the axis {axis.var.name} must be an integer, not {shown(wanted)}"
+                    raise NotAConstantDomain(message) from None
                 extents.append(int(steps))
+            self._known_reduce_extents[key] = extents
         return extents
+
+    def steps_in(self, rstep: Any) -> dict[str, int]:
+        """The steps in anything that is no dict: carver only looks axes up in it, so a text or a list may do."""
+        names = [axis.var.name for axis in self.reduce_axes]
+        try:
+            return {name: rstep[name] for name in names if name in rstep}
+        except (TypeError, LookupError):
+            raise NotAConstantDomain(f"reduction steps are a dictionary by axis, not {shown(rstep)}") from None
 
 
 # vendored: carver/roller/shape_inference/tir.py:299-308
@@ -621,6 +637,9 @@ class Regions(dict):
         self.places = places
         self.extents = extents
         self.starts = starts
+
+    def is_taken_from_between(self, name: str) -> bool:
+        return self.places.is_taken_from_between(name)
 
     def __missing__(self, name: str) -> list[int]:
         extents = self.extents

@@ -6,7 +6,9 @@ the regions it reads and writes, and a body; loops around it bind the iterators 
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from .dtypes import DataType
 from .expr import (
@@ -290,11 +292,11 @@ class PrimFunc:
     def with_attr(self, attr_key_or_dict: str | Mapping, attr_value=None) -> PrimFunc:
         """The function with an attribute more, or all those of a dict."""
         more = attr_key_or_dict if isinstance(attr_key_or_dict, Mapping) else {attr_key_or_dict: attr_value}
-        return self._with(self.attrs | dict(more))
+        return self._with(self.attrs | _as_stored(dict(more)))
 
     def with_attrs(self, attr_map: Mapping) -> PrimFunc:
         """The function with the attributes of a dict too."""
-        return self._with(self.attrs | dict(attr_map))
+        return self._with(self.attrs | _as_stored(dict(attr_map)))
 
     def without_attr(self, attr_key: str) -> PrimFunc:
         """The function without an attribute, whether it has it or not."""
@@ -378,3 +380,15 @@ def rebuild(node, expr_of: Callable[[PrimExpr], PrimExpr | None], buffers: Mappi
         raise TirError(f"cannot rebuild {type(current).__name__}")
 
     return stmt(node) if isinstance(node, Stmt) else expr(node)
+
+
+def _as_stored(value: Any) -> Any:
+    """An attribute's value as TVM keeps it: numpy's numbers become Python's, in dicts and lists too."""
+    if isinstance(value, dict):
+        return {key: _as_stored(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_as_stored, value))
+    if type(value).__module__ != "numpy":
+        return value
+    kinds = ((numbers.Integral, int), (numbers.Real, float), (str, str))
+    return next((plain(value) for kind, plain in kinds if isinstance(value, kind)), value)
