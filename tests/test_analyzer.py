@@ -62,6 +62,9 @@ PROOFS = [
     ([lambda x, y, n: x * 3 + y * 5 == 7], lambda x, y, n: x == y, True),
     ([], lambda x, y, n: expr.bitwise_and(x, 1) == 0, False),
     ([], lambda x, y, n: expr.bitwise_and(x, 1) <= 1, True),
+    ([], lambda x, y, n: (n * n + n) % 2 == 0, True),
+    ([], lambda x, y, n: (n * (n + 3) + 1) % 4 != 2, True),
+    ([], lambda x, y, n: n * n % 4 < 2, False),
     ([], lambda x, y, n: expr.bitwise_and(y, 6) % 2 == 0, True),
     ([], lambda x, y, n: expr.bitwise_and(y, 4) <= y, True),
     ([], lambda x, y, n: expr.bitwise_and(y, 12) % 4 == 0, False),
@@ -263,6 +266,26 @@ def test_a_shift_bounds_its_amount_from_then_on():
     assert not analyzer.can_prove(expr.Call("int32", "tirx.shift_left", [x, y]) + x >= -1000000)
     assert analyzer.can_prove(y * y <= 4000)
     assert analyzer.can_prove(y < 64)
+
+
+def test_a_question_that_is_very_large_is_given_up():
+    """A min within a max within a min ... has its innermost operands in 4**30 places."""
+    x, y = expr.Var("x"), expr.Var("y")
+    clamped = x
+    for step in range(30):
+        clamped = expr.max_(expr.min_(clamped + y, 100 + step), -step)
+    assert not Analyzer().can_prove(clamped < 7)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64", "int8"])
+def test_an_empty_range_without_a_sign_is_refused(dtype):
+    """As the real library does: the last element of the range would be -1."""
+    bind = (expr.Var("x", dtype), expr.Range.from_min_extent(expr.IntImm(dtype, 0), expr.IntImm(dtype, 0)))
+    if dtype == "int8":
+        Analyzer().bind(*bind)
+        return
+    with pytest.raises(expr.TirError):
+        Analyzer().bind(*bind)
 
 
 def test_bits_of_a_variable_that_a_shift_has_narrowed():

@@ -165,8 +165,9 @@ class Analyzer:
             self._bind_expr(var, expr.min, allow_override)
         else:
             self.const_int_bound.bind(var, expr, allow_override)
-            if not allow_override and any(known is var for known, _, _ in self._bindings):
-                # Another range of the same constant bound: these two tell, and raise.
+            is_known = not allow_override and any(known is var for known, _, _ in self._bindings)
+            if is_known or dtypes.is_uint(var.dtype):
+                # These two raise for another range of the same constant bound, and for an empty one without a sign.
                 self.int_set, self.transitive_comparisons
             self._bindings.append((var, expr, allow_override))
             for sub_analyzer in self._told_of_ranges:

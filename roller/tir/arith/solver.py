@@ -39,6 +39,8 @@ _FEW_VALUES = 8
 # Elementary steps of refutation per question, and how large the ends of intervals may become on the way.
 _REFUTATION_BUDGET = 20_000
 _LARGEST_END = 2**256
+# Parts of a question. A min in a min in a min ... has its innermost operands in many places.
+_LARGEST_QUESTION = 200_000
 
 TRUE: Term = ("bool", True)
 FALSE: Term = ("bool", False)
@@ -247,6 +249,9 @@ def _split_conjunctions(terms: Iterable[Term]) -> list[Term]:
 
 def implies(assertions: list[Term], goal: Term) -> bool:
     """Whether the goal certainly holds where all assertions hold."""
+    sizes: dict[int, int] = {}
+    if sum(_size(term, sizes) for term in (goal, *assertions)) > _LARGEST_QUESTION:
+        return False
     parts = _split_conjunctions(assertions)
     related, unrelated = _cone(parts, variables_of(goal))
     if _Question(related, goal).holds():
@@ -257,6 +262,14 @@ def implies(assertions: list[Term], goal: Term) -> bool:
         if _Question(group, FALSE).holds():
             return True
     return False
+
+
+def _size(term: Term, known: dict[int, int]) -> int:
+    """How many parts a term has, those that it has several times counted so: all walks below go through each."""
+    size = known.get(id(term))
+    if size is None:
+        size = known[id(term)] = 1 + sum(_size(part, known) for part in term[1:] if type(part) is tuple)
+    return size
 
 
 def _cone(parts: list[Term], variables: frozenset[int], start: list[Term] = ()) -> tuple[list[Term], list[Term]]:
@@ -667,6 +680,8 @@ class _Refutation:
         if x == y:
             for sign in (1, -1):  # x * x >= |x|
                 self._definitions.append(("ge", ({product: 1, x: sign}, 0)))
+            half = self._new_var()  # x * x + x is even
+            self._definitions.append(("eq", ({product: 1, x: 1, half: -2}, 0)))
         for factor in {x, y}:
             is_negative, is_not_negative = ("ge", ({factor: -1}, -1)), ("ge", ({factor: 1}, 0))
             self._definitions.append(("or", [is_negative, is_not_negative]))
