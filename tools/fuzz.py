@@ -51,8 +51,8 @@ from .record import RealCarver, default_python, fixtures_folder, progress
 KINDS = ("program", "graph", "expression")
 EXPRESSIONS_PER_TASK = 200
 # TVM gives Z3 10,000 steps for a proof; what is not proved in these counts as not proved. The port's decision procedure
-# has no such end and cannot know Z3's. Where the sides differ, the real carver is asked once more with this many steps:
-# if it then says what the port says, its budget made the difference.
+# has no such end and cannot know Z3's. Where the sides differ, the real carver is asked once more with this many steps
+# and another random start: if it then says what the port says, its budget made the difference.
 SOLVER_STEPS = 1_000_000
 
 # What can come of a case, in the order of the summary; those of FAILURES make the exit code 1.

@@ -1,10 +1,11 @@
 """Raise the number of steps that TVM lets Z3 take for a proof. Loaded by `real_carver.py`; the port needs none of it.
 
 Every analyzer of TVM's gives its solver ``rlimit`` 10,000 (``src/target/z3/z3_prover_on.cc``, ``Impl``), and what is
-not proved in these steps counts as not proved. Only analyzers made in Python can be given more; those that TVM makes
-for itself, as ``DetectIterMap`` does, cannot. TVM sets the limit by Z3's function ``Z3_params_set_uint``, which it
+not proved in these steps counts as not proved. How far it comes in them is partly luck: TVM also fixes the
+``random_seed``, and here there is another one. Only analyzers made in Python can be given more steps; those that TVM
+makes for itself, as ``DetectIterMap`` does, cannot. TVM sets both by Z3's function ``Z3_params_set_uint``, which it
 calls through its table of imported functions: here the entry of that table is exchanged for a function that passes
-another number on. Needs a system whose libraries are 64-bit ELF files, such as Linux.
+other numbers on. Needs a system whose libraries are 64-bit ELF files, such as Linux.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 TVM_STEPS = 10_000
+TVM_SEED, OTHER_SEED = 42, 0
 SETTER = b"Z3_params_set_uint"
 
 # From <dlfcn.h> and <elf.h>.
@@ -46,14 +48,15 @@ _kept: list[Any] = []  # what C calls must outlive the call that made it
 
 
 def raise_budget(steps: int) -> None:
-    """From now on, in this process, every solver of TVM's may take `steps` steps for a proof."""
+    """From now on, in this process, every solver of TVM's may take `steps` steps for a proof, and begins elsewhere."""
     import tilelang
 
     library = ctypes.CDLL(str(Path(tilelang.__file__).parent / "lib" / "libtvm_compiler.so"))
     original = Setter((SETTER.decode(), library))
+    others = {TVM_STEPS: steps, TVM_SEED: OTHER_SEED}
 
     def set_uint(context: int, params: int, key: int, value: int) -> None:
-        original(context, params, key, steps if value == TVM_STEPS else value)
+        original(context, params, key, others.get(value, value))
 
     exchanged = Setter(set_uint)
     _kept.append(exchanged)
