@@ -82,7 +82,7 @@ def make_entry(coeff: int, base: int) -> Entry:
     if coeff != 0:
         base = truncmod(base, coeff)
         if base < 0:
-            base += coeff
+            base = wrap_int64(base + coeff)
     return (coeff, base)
 
 
