@@ -707,15 +707,7 @@ class DefaultPolicy:
         key = (node, bandwidth, *tile)
         time = self._known_read_times.get(key)
         if time is None:
-            time = 0
-            regions = node.propagate_inputs(tile)
-            try:
-                for region in regions:
-                    time += shape_product(region) / bandwidth
-            except ZeroDivisionError:
-                # Carver divides numpy's numbers.
-                time = math.inf
-            self._known_read_times[key] = time
+            time = self._known_read_times[key] = _time_to_read(node.propagate_inputs(tile), bandwidth)
         return time
 
     def __repr__(self) -> str:
@@ -811,6 +803,17 @@ def _count_tiles(tile: list[int], shape: list[int]) -> int:
 
 def _steps_at(all_steps: dict[str, list[int]], positions: dict[str, int]) -> dict[str, int]:
     return {name: all_steps[name][position] for name, position in positions.items()}
+
+
+def _time_to_read(regions: list[list[int]], bandwidth: int) -> float:
+    """The elements of some regions over the bandwidth; infinity without any, as carver divides numpy's numbers."""
+    time = 0
+    try:
+        for region in regions:  # not by sum, which rounds otherwise from Python 3.12 on
+            time += shape_product(region) / bandwidth
+    except ZeroDivisionError:
+        return math.inf
+    return time
 
 
 def _positions_of(node: PrimFuncNode, rstep: dict[str, int], all_steps: dict[str, list[int]]) -> dict[str, int]:

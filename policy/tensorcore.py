@@ -18,7 +18,7 @@ from ..roller.node import PrimFuncNode, shape_product
 from ..roller.rasterization import NoRasterization, Rasterization, Rasterization2DColumn
 from ..roller.tir.dtypes import DataType
 from .common import NoTransaction, coalesced_factor, factorize, get_all_factors
-from .default import DefaultPolicy, NoExtent, _positions_of, _steps_at
+from .default import DefaultPolicy, NoExtent, _positions_of, _steps_at, _time_to_read
 
 if TYPE_CHECKING:
     from ..roller.tir.stmt import PrimFunc
@@ -261,15 +261,7 @@ class TensorCorePolicy(DefaultPolicy):
 
         def score(warp_tile: list[int]) -> float:
             # Time for a warp to read its operands from shared memory; less is better.
-            regions = node.propagate_inputs_on_reduction(warp_tile)
-            total = 0
-            try:
-                for region in regions:
-                    total += shape_product(region) / self.arch.bandwidth[1]
-            except ZeroDivisionError:
-                # Carver divides numpy's numbers.
-                return math.inf
-            return total
+            return _time_to_read(node.propagate_inputs_on_reduction(warp_tile), self.arch.bandwidth[1])
 
         warp_tile = wmma_tile.copy()
         for factor in reversed(factorize(instructions // warps)):

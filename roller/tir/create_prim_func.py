@@ -287,9 +287,13 @@ def _block_annotations(compute_op: ComputeOp, info: _FuncInfo) -> dict:
 def _store(buffer: Buffer, value: PrimExpr, indices: Sequence[PrimExpr]) -> BufferStore:
     if len(indices) != len(buffer.shape):
         raise TirError(f"buffer {buffer.name} has {len(buffer.shape)} dimensions, and is written with {len(indices)}")
+    _check_dtype(buffer, value)
+    return BufferStore(buffer, value, indices)
+
+
+def _check_dtype(buffer: Buffer, value: PrimExpr) -> None:
     if value.dtype != buffer.dtype:
         raise TirError(f"buffer {buffer.name} has dtype {buffer.dtype}, and is written with {value} of {value.dtype}")
-    return BufferStore(buffer, value, indices)
 
 
 def _flatten(stmts: Sequence[Stmt]) -> Stmt:
@@ -328,8 +332,7 @@ def _body_stmt(indices, buffers: Sequence[Buffer], axes_remap, value: PrimExpr, 
     temp_vars = [Var("v_" + buffer.name, load.dtype) for buffer, load in zip(buffers, lhs)]
     stores = [_store(buffer, temp_var, indices) for buffer, temp_var in zip(buffers, temp_vars)]
     for buffer, result in zip(buffers, combined):
-        if result.dtype != buffer.dtype:
-            raise TirError(f"{buffer.name} has dtype {buffer.dtype}, and its reducer gives {result} of {result.dtype}")
+        _check_dtype(buffer, result)
     binds = [Bind(temp_var, result) for temp_var, result in zip(temp_vars, combined)]
     return SeqStmt([*binds, *stores])
 

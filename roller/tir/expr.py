@@ -1088,10 +1088,10 @@ def div(a, b) -> PrimExpr:
 
 
 def _true_divide(a, b) -> PrimExpr:
-    # Python's True is an int.
-    are_ints = [isinstance(operand, int) or dtypes.parse(convert(operand).dtype)[0] == "int" for operand in (a, b)]
+    given = (a, b)
     a, b = convert(a), convert(b)
-    if all(are_ints):
+    # Python's True is an int.
+    if all(isinstance(raw, int) or dtypes.parse(x.dtype)[0] == "int" for raw, x in zip(given, (a, b))):
         raise TirError("/ on integers is ambiguous: call floordiv, floormod, truncdiv or truncmod")
     return div(a, b)
 

@@ -88,8 +88,8 @@ _OPERATORS = {
     Or: ("or", _OR),
 }
 _FUNCTIONS = {Mod: "truncmod", Min: "min", Max: "max"}
-# Calls that say their dtype, before the arguments.
 _NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "_")
+# Calls that say their dtype, before the arguments.
 _DTYPE_FIRST = ("tirx.reinterpret", "tirx.call_extern", "tirx.call_pure_extern")
 _INDENT = "    "
 

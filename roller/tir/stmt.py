@@ -292,7 +292,7 @@ class PrimFunc:
     def with_attr(self, attr_key_or_dict: str | Mapping, attr_value=None) -> PrimFunc:
         """The function with an attribute more, or all those of a dict."""
         more = attr_key_or_dict if isinstance(attr_key_or_dict, Mapping) else {attr_key_or_dict: attr_value}
-        return self._with(self.attrs | _as_stored(dict(more)))
+        return self.with_attrs(more)
 
     def with_attrs(self, attr_map: Mapping) -> PrimFunc:
         """The function with the attributes of a dict too."""
